@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import importance, shapley
+from covered import contributions, importance, interactions, shapley
 
-ROOMS = (importance, shapley)
+ROOMS = (importance, contributions, interactions, shapley)
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pellucid
 import pellucid.parts
-from pellucid.explanations.plot_options import AttributionOptions, PanelOptions, PlotOptions, table
+from pellucid.explanations.option import PlotOptions, table
+from pellucid.explanations.plot_options import AttributionOptions, PanelOptions
 
 RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",

@@ -63,13 +63,15 @@ def golden(request):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of one file run in one worker, and so do all those of the report: what they share is made once."""
+    """Tests of one file run in one worker, and so do all those of the report and all contracts: what they share is made
+    once.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return "report" if file.startswith("tests/report/") else file
+            return next((folder for folder in ("tests/report/", "tests/contracts/") if file.startswith(folder)), file)
 
     return ByFile(config, log)
 

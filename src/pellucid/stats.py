@@ -18,6 +18,7 @@ from pellucid.errors import InputError
 Z95 = 1.959963984540054  # standard errors on either side of a 95% interval of a normal estimate
 _SMALL = 1e-100  # weights whose squares may be no numbers
 _ROUNDING = 1e-9  # of shares of the weight
+_MOST_LOG = 30.0  # of a ratio that is anything
 _NO_TILT = 1e-6  # skewness of a t statistic that is none
 
 
@@ -77,6 +78,28 @@ def skewed_interval(
     low = np.maximum(ends, back(ends))
     high = np.maximum(ends, -back(-ends))
     return np.asarray(values - low * se), np.asarray(values + high * se)
+
+
+def jackknife_interval(values: FloatArray, without: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard errors and the ends of 95% intervals of positive numbers, from what they are without each of several
+    parts of the rows ``(parts, ...)``.
+
+    Student's intervals of the logarithms, whose estimates are less skewed; 0 has none, and where the number vanishes
+    without some part it may be anything from 0 on.
+    """
+    parts = len(without)
+    if parts < 2:
+        unknown = np.full(values.shape, np.nan)
+        return unknown, unknown, unknown
+    scale = np.sqrt((parts - 1) / parts)
+    se = scale * np.sqrt(np.square(without - without.mean(axis=0)).sum(axis=0))
+    sure = (values > 0) & (without > 0).all(axis=0)
+    logs = np.log(np.where(sure, without, 1.0))
+    half = student(parts - 1) * scale * np.sqrt(np.square(logs - logs.mean(axis=0)).sum(axis=0))
+    straight = student(parts - 1) * se
+    low = np.where(sure, values * np.exp(-half), 0.0)
+    high = np.where(sure, values * np.exp(np.minimum(half, _MOST_LOG)), values + straight)
+    return se, np.asarray(low), np.asarray(high)
 
 
 def logit(p: FloatArray, floor: float = 0.0) -> FloatArray:

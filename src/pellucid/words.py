@@ -29,6 +29,7 @@ class Vocabulary:
 
 
 TABLE = Vocabulary("row", "feature", "sample")
+EVIDENCE = Vocabulary("row", "feature", "sample", start="prior")
 GAME = Vocabulary("game", "player", "coalition", end="worth")
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import pellucid
 import pellucid.parts
-from pellucid.explanations.plot_options import ATTRIBUTION_KINDS, declared
+from pellucid.explanations.option import declared
+from pellucid.explanations.plot_options import ATTRIBUTION_KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PICTURES = DOCS / "images" / "gallery"

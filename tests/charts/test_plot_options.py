@@ -10,7 +10,8 @@ import pytest
 import pellucid.parts
 from pellucid import InputError
 from pellucid.explanations import Attribution, Effect, Explanation
-from pellucid.explanations.plot_options import AttributionOptions, LocalOptions, PlotOptions, declared, read_options
+from pellucid.explanations.option import PlotOptions, declared, read_options
+from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 import pellucid
 from contracts.methods import METHODS
 from contracts.tables import NAMES, as_pandas, columns, model, outcome
+from contracts.usual import usual
 from pellucid import Explainer
 
 ABOUT_THE_DATA = (
@@ -122,12 +123,6 @@ def test_three_hundred_features(name):
         np.testing.assert_allclose(result.values[5:], 0, atol=1e-9)
 
 
-@cache
-def usual():
-    """The Explainer of the table as it is."""
-    return Explainer(model, as_pandas(columns()), outcome(as_pandas(columns())), progress=False)
-
-
 @every_method
 def test_names_in_any_script_and_names_that_look_alike(method):
     new = {"temp": "température °C", "hum": "hum", "season": "hum ", "work": "数据.列[0]", "day": 'quote"<b>'}
@@ -136,7 +131,7 @@ def test_names_in_any_script_and_names_that_look_alike(method):
     ex = Explainer(
         lambda frame: model(frame.rename(columns=back)), table, outcome(as_pandas(columns())), progress=False
     )
-    expected = method(usual())
+    expected = usual(method)[1]
     found = method(ex, by=new.get)
     # Random orders follow the names, so that they do not follow the order of the columns: an estimate may differ.
     small = 1e-5 * np.abs(expected.values).max()

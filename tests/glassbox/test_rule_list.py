@@ -177,9 +177,9 @@ def test_it_travels_and_draws(tmp_path, rows, fitted):
         again = pellucid.load(found.save(tmp_path / "list.json"))
         assert isinstance(again, DecisionList)
         assert again == found
-        assert again.plot().spec()
+        assert again.plot().spec
     several = RuleList(2, **SMALL).fit(X, np.digitize(y, [2, 3])).explain()
-    assert several.plot(max_display=1).spec()
+    assert several.plot(max_display=1).spec
 
 
 @pytest.mark.parametrize(

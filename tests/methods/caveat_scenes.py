@@ -780,8 +780,7 @@ def a_linear_model_by_three_measures():
 @fires("clustered-features")
 def a_cluster_of_two_features():
     X = together()
-    ranks = np.argsort(np.argsort(X, axis=0), axis=0)
-    return Explainer(plus, X).clusters(), float(np.corrcoef(ranks.T)[0, 1])
+    return Explainer(plus, X).clusters(), float(np.corrcoef(X.T)[0, 1])
 
 
 @silent("clustered-features")
@@ -867,6 +866,56 @@ def parts_from_forty_rows():
 @silent("few-rows")
 def parts_from_four_hundred_rows():
     return Explainer(plus, sample()).decompose()
+
+
+@fires("few-rows")
+def importance_of_twenty_rows():
+    X = sample(20)
+    return Explainer(plus, X, plus(X) + np.random.default_rng(5).normal(size=20)).importance(), 1.5
+
+
+@silent("few-rows")
+def importance_of_four_hundred_rows():
+    return Explainer(plus, sample(), plus(sample())).importance()
+
+
+@fires("far-row")
+def a_row_twice_as_far_as_the_data_go():
+    X = np.column_stack([np.linspace(0, 1, 60), np.random.default_rng(0).permutation(np.linspace(0, 1, 60))])
+    return Explainer(plus, X).shap([[0.5, 0.5], [0.5, 3.0]]), 2.0
+
+
+@fires("far-row")
+def a_step_by_step_explanation_far_below():
+    X = np.column_stack([np.linspace(0, 1, 60), np.random.default_rng(0).permutation(np.linspace(0, 1, 60))])
+    return Explainer(plus, X).breakdown(np.array([-1.0, 0.5])), 1.0
+
+
+@silent("far-row")
+def every_row_of_the_data():
+    return Explainer(plus, sample(60)).shap(range(60))
+
+
+@fires("heterogeneous")
+def local_changes_that_turn_with_another_feature():
+    return Explainer(lambda X: X[:, 0] * np.sign(X[:, 1]), sample()).ale(0), (0.9, 1.0)
+
+
+@silent("heterogeneous")
+def local_changes_of_a_curve():
+    return Explainer(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], sample()).ale(0)
+
+
+@fires("off-data")
+def a_parabola_that_no_correlation_sees():
+    x = np.random.default_rng(1).normal(size=400)
+    return Explainer(plus, np.column_stack([x, x**2])).pdp(0), (0.3, 1.0)
+
+
+@fires("training-data")
+def noise_fitted_by_a_forest():
+    X, y = sample(200), np.random.default_rng(3).normal(size=200)
+    return Explainer(RandomForestRegressor(10, random_state=0).fit(X, y), X, y).importance(), (0.0, 1e-4)
 
 
 @fires("noisy-shares")

@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from covered import importance, shapley
+from covered import contributions, importance, interactions, shapley
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
-ROOMS = (importance, shapley)
+ROOMS = (importance, contributions, interactions, shapley)
 CASES = [case for room in ROOMS for case in room.CASES() if SLOW or case.quick]
 
 

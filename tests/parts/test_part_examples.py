@@ -113,15 +113,15 @@ def test_large_images_are_averaged_over_blocks():
 
 @pytest.mark.parametrize("kind", ["auto", "scree", "map", "errors"])
 def test_charts_of_texts(texts, kind):
-    assert texts.plot(kind=kind).to_dict()
+    assert texts.plot(kind=kind).spec
 
 
 def test_charts_of_images(digits):
     ex, images, y = digits
     found = ex.prototypes(images, 3, y=y)
-    drawn = str(found.plot().to_dict())
+    drawn = str(found.plot().spec)
     assert drawn.count("data:image/png") >= 3
-    assert str(ex.neighbors(0, images, 2).plot().to_dict()).count("data:image/png") >= 4
+    assert str(ex.neighbors(0, images, 2).plot().spec).count("data:image/png") >= 4
     with pytest.raises(pellucid.InputError, match="kind='gallery'"):
         found.plot(kind="table")
 

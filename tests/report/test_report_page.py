@@ -142,10 +142,10 @@ def test_every_link_leads_somewhere(demo_page: str) -> None:
 
 
 def test_folded_features_are_in_the_page(linear: Any) -> None:
-    page = render(build(linear([1.0] + [0.0] * 59, n=30), top=1))
-    assert "<summary>30 more features</summary>" in page
+    page = render(build(linear([1.0] + [0.0] * 35, n=30), top=1))
+    assert "<summary>6 more features</summary>" in page
     table = page.split('<section id="data">')[1].split("</section>")[0]
-    assert table.count('<th scope="row">x') == 60
+    assert table.count('<th scope="row">x') == 36
 
 
 # -- files -------------------------------------------------------------------------------------------

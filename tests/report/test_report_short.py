@@ -177,14 +177,14 @@ def test_every_class_can_be_chosen() -> None:
 
 def test_what_can_be_chosen_is_bounded(short_document: dict[str, Any]) -> None:
     assert len(json.dumps(short_document["explore"])) < 200_000
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 60)), columns=[f"x{j}" for j in range(60)])
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 33)), columns=[f"x{j}" for j in range(33)])
     wide = Explainer(LinearRegression().fit(X, X.sum(axis=1)), X, X.sum(axis=1), progress=False)
     known = build(wide, top=1)["explore"]
     numbers = sum(len(curve) for feature in known["features"] for row in feature["curves"] for curve in row)
     assert numbers <= NUMBERS
     assert len(known["features"]) == 30
-    assert "30 of 60 features" in known["intro"]
-    assert known["rows"][0]["others"][0] == 50
+    assert "30 of 33 features" in known["intro"]
+    assert known["rows"][0]["others"][0] == 23
 
 
 def test_a_model_that_would_be_asked_for_too_much_leaves_nothing_to_choose(

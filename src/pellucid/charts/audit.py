@@ -9,7 +9,7 @@ from pellucid.charts import theme
 from pellucid.charts.layout import Row, data, layered, level_axis, told, tooltips
 from pellucid.charts.text import level_names
 from pellucid.explanations.audit import Audit
-from pellucid.explanations.plot_options import PlotOptions
+from pellucid.explanations.option import PlotOptions
 from pellucid.words import number
 
 _STEP = 34.0

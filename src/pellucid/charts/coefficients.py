@@ -31,13 +31,16 @@ _COLUMNS = 3  # outputs side by side
 
 def body(found: Coefficients, options: CoefficientsOptions) -> ChartType:
     """One view per output, the strongest columns first; the intercept is left out."""
-    parts = [found.stacked(name)[1:] for name in ("values", "low", "high")]
+    first = found.slopes_from
+    parts = [found.stacked(name)[first:] for name in ("values", "low", "high")]
     if options.standardised:
-        parts = [part * found.scales[1:, None] for part in parts]
-    strength = np.abs(found.stacked("values")[1:] * found.scales[1:, None]).max(axis=1)
-    shown = np.argsort(-strength, kind="stable")[: options.max_display]
+        parts = [part * found.scales[first:, None] for part in parts]
+    strength = np.abs(found.stacked("values")[first:] * found.scales[first:, None]).max(axis=1)
+    # Slopes stay in the order of the levels that they are at.
+    order = np.argsort(-strength, kind="stable") if first else np.arange(len(strength))
+    shown = order[: options.max_display]
     parts = [part[shown] for part in parts]
-    names = level_names([found.feature_names[j + 1] for j in shown])
+    names = level_names([found.feature_names[j + first] for j in shown])
     limits = limits_of(*parts, zero=True)
     outputs = list(found.output_names)
     wide = options.width or (theme.WIDTH - 60 if len(outputs) == 1 else 200.0)

@@ -40,7 +40,8 @@ from pellucid.explanations import (
     Surrogates,
     Triage,
 )
-from pellucid.explanations.plot_options import PanelOptions, read_options
+from pellucid.explanations.option import read_options
+from pellucid.explanations.plot_options import PanelOptions
 
 # Result, and the module whose function `body` draws it (imported when needed: it loads Altair).
 _CHARTS: dict[type[Explanation], str] = {

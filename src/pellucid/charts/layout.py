@@ -15,7 +15,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.text import wrapped
 from pellucid.explanations import Explanation
-from pellucid.explanations.plot_options import PlotOptions
+from pellucid.explanations.option import PlotOptions
 
 FEW_INTEGERS = 30
 Limits = tuple[float, float]

@@ -32,6 +32,7 @@ Range = Annotated[
     typer.Option("--range", help="Where a column may go: amount:0..5000, or job:a|b; may be given several times."),
 ]
 Budget = Annotated[int | None, typer.Option("--budget", min=1, help="Model rows asked at most.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Seconds that the search takes at most.")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -77,6 +78,7 @@ def counterfactuals(
         typer.Option("--method", help="auto, exact, moc, neighbours, diverse, prototype, spheres, wachter, random."),
     ] = "auto",
     budget: Budget = None,
+    seconds: Seconds = None,
     out: Out = None,
     kind: Kind = "changes",
     whole: Whole = False,
@@ -108,6 +110,7 @@ def counterfactuals(
             ranges=allowed,
             max_changes=max_changes,
             budget=budget,
+            seconds=seconds,
             surface=kind == "surface",
         )
         _answered(bar, found, path, kind, whole=whole)
@@ -124,6 +127,7 @@ def adversarial(
     ranges: Range = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Number of answers.")] = 1,
     budget: Budget = None,
+    seconds: Seconds = None,
     out: Out = None,
     kind: Annotated[
         str, typer.Option("--kind", help="Kind of chart: changes, table, parallel, pareto or frequency.")
@@ -154,6 +158,7 @@ def adversarial(
             fixed=names_of(fixed),
             ranges=allowed,
             budget=budget,
+            seconds=seconds,
         )
         _answered(bar, found, path, kind, whole=whole)
 

@@ -1,13 +1,19 @@
 """How strongly two features are associated, whatever their kinds: one number from 0 to 1.
 
-Two numeric features: the absolute Pearson correlation. A numeric and a categorical one: the
-correlation ratio sqrt(SSB / SST), the square root of the variance explained by the categories. Two
-categorical ones: Cramer's V. Missing values form a category of their own, and are left out for numbers.
+Two numbers: the largest of the absolute correlation (Pearson), that of the ranks (Spearman 1904), and, so that
+parabolas, cycles and circles count too, the correlation ratio of one's ranks, or of their distances from the middle,
+over slices of the other. A number and a
+category: the correlation ratio sqrt(SSB / SST) of the number or of its ranks (Kruskal and Wallis), the square root of
+the variance explained by the categories. Two categories: Cramer's V. Missing values form a category of their own, and
+are left out for numbers.
 
-`rank_association` replaces numbers by their ranks (Spearman 1904; the correlation ratio then is that of Kruskal and
-Wallis), so that any monotone relation counts in full, and takes off what chance alone would give: of n rows in k
-categories (k - 1) / (n - 1) of the variance (Kelley 1935), and for Cramer's V as in Bergsma 2013. Without that a
-column with almost as many categories as rows would be associated with everything.
+Ratios and V are less what chance alone would give: of n rows in k categories (k - 1) / (n - 1) of the variance (Kelley
+1935), and for Cramer's V as in Bergsma 2013. Without that a column with almost as many categories as rows would be
+associated with everything. What is left is still not nothing where rows are few: with ``chance`` an association counts
+only where its measure, under independence, would be as large with at most that probability in any of the pairs
+(Student's t, and chi-squared for ratios and V, times the number of pairs and measures).
+
+`rank_association` is the same by ranks alone and signed, for what is only monotone.
 """
 
 from __future__ import annotations
@@ -18,23 +24,98 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data.sampling.margin import Margin, count_rows, nominal_features
 from pellucid.data.table import Data
 
+_SLICES, _ROWS_A_SLICE = 10, 10
+_SLICED = 200  # features; in a wider table only what is monotone is looked for
 
-def association_matrix(data: Data, rows: int = 20_000) -> FloatArray:
+
+def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None = None) -> FloatArray:
     """Association of every pair of features, from at most ``rows`` evenly spaced rows that count."""
     columns, weights = _columns(data, rows)
-    nominal = [feature.kind in ("categorical", "boolean") for feature in data.schema.features]
+    n, nominal = count_rows(weights), nominal_features(data)
+    tests = max(len(columns) * (len(columns) - 1) / 2, 1.0)
+    allowed = 1.0 if chance is None else chance / tests
     matrix = np.eye(len(columns))
-    numeric = [j for j, is_nominal in enumerate(nominal) if not is_nominal]
-    if numeric:
-        matrix[np.ix_(numeric, numeric)] = np.abs(correlations(np.stack([columns[j] for j in numeric]), weights))
-    groups = {j: group_numbers(columns[j]) for j, is_nominal in enumerate(nominal) if is_nominal}
-    for j, own in groups.items():
+    ranked = [c if is_nominal else mid_ranks(c, weights) for c, is_nominal in zip(columns, nominal, strict=True)]
+    numeric = np.flatnonzero(~nominal)
+    if numeric.size:
+        own, ranks = (np.stack([part[j] for j in numeric]) for part in (columns, ranked))
+        matrix[np.ix_(numeric, numeric)] = _between_numbers(own, ranks, weights, n, allowed)
+    groups = {int(j): group_numbers(columns[j]) for j in np.flatnonzero(nominal)}
+    for j, labels in groups.items():
         for k in range(len(columns)):
             if k not in groups:
-                matrix[j, k] = matrix[k, j] = correlation_ratio(columns[k], own, weights)
+                shares = np.array([correlation_ratio(part[k], labels, weights) ** 2 for part in (columns, ranked)])
+                count = len(np.unique(labels))
+                shares[_by_chance((n - 1) * shares, count - 1) > allowed / 2] = 0.0
+                matrix[j, k] = matrix[k, j] = np.sqrt(max(_less_chance(float(share), count, n) for share in shares))
             elif k < j:
-                matrix[j, k] = matrix[k, j] = cramers_v(own, groups[k], weights)
+                found, free = corrected_v(labels, groups[k], weights, n), np.ptp(labels) * np.ptp(groups[k])
+                phi2 = cramers_v(labels, groups[k], weights) ** 2 * min(np.ptp(labels), np.ptp(groups[k]))
+                seen = float(_by_chance(np.array(n * phi2), int(free))) <= allowed
+                matrix[j, k] = matrix[k, j] = found if seen else 0.0
     return matrix
+
+
+def _between_numbers(
+    columns: FloatArray, ranks: FloatArray, weights: FloatArray, n: float, allowed: float
+) -> FloatArray:
+    """Of lines of numbers and their ranks: the largest of four measures, each beyond chance."""
+    from scipy.special import stdtr  # on use: slow to import
+
+    measures = 4 if len(columns) <= _SLICED else 2
+    found = np.zeros((len(columns),) * 2)
+    for part in (columns, ranks):
+        r = np.abs(correlations(part, weights))
+        statistic = r * np.sqrt(max(n - 2, 0.0) / np.maximum(1 - r * r, 1e-300))
+        likely = 2 * stdtr(max(n - 2, 1.0), -statistic)
+        found = np.maximum(found, np.where(likely <= allowed / measures, r, 0.0))
+    if measures > 2:
+        count = int(np.clip(n // _ROWS_A_SLICE, 2, _SLICES))
+        chance = (count - 1) / max(n - 1, count)
+        for part in (ranks, np.abs(ranks - 0.5)):
+            shares = _over_slices(part, ranks, weights, count)
+            shares[_by_chance((n - 1) * shares, count - 1) > allowed / measures / 2] = 0.0
+            ratio = np.sqrt(np.maximum(shares - chance, 0.0) / (1 - chance))
+            found = np.maximum(found, np.maximum(ratio, ratio.T))
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _over_slices(lines: FloatArray, ranks: FloatArray, weights: FloatArray, count: int) -> FloatArray:
+    """The share of the variance of each line ``[j, k]`` that lies between slices of the k-th ranks; missing values of
+    the k-th are a slice of their own.
+    """
+    p = len(ranks)
+    there = ~np.isnan(ranks)
+    mass = there * weights
+    centre = (np.where(there, lines, 0.0) * weights).sum(axis=1) / np.maximum(mass.sum(axis=1), 1e-300)
+    away = np.where(there, lines - centre[:, None], 0.0)
+    total = (np.square(away) * weights).sum(axis=1)
+    between = np.zeros((p, p))
+    for k in range(p):
+        place = np.where(there[k], np.minimum(np.nan_to_num(ranks[k]) * count, count - 1), count).astype(np.intp)
+        order = np.argsort(place, kind="stable")
+        starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+        sums, masses = (np.add.reduceat(part[:, order], starts, axis=1) for part in (away * weights, mass))
+        between[:, k] = (np.square(sums) / np.where(masses > 0, masses, 1.0)).sum(axis=1)
+    return np.clip(between / np.where(total > 0, total, 1.0)[:, None], 0.0, 1.0)
+
+
+def _by_chance(statistic: FloatArray, free: int) -> FloatArray:
+    """The probability of a chi-squared of so many degrees as large as this."""
+    from scipy.special import chdtrc  # on use: slow to import
+
+    return np.asarray(chdtrc(max(free, 1), np.maximum(statistic, 0.0)))
+
+
+def has_trend(data: Data, j: int, k: int, least: float, rows: int = 1000) -> bool:
+    """Whether two features are correlated in the plain sense, or levels play a part: no curve that turns."""
+    if nominal_features(data)[[j, k]].any():
+        return True
+    columns, weights = _columns(data, rows)
+    pair = np.stack([columns[j], columns[k]])
+    ranks = np.stack([mid_ranks(column, weights) for column in pair])
+    return max(abs(float(correlations(part, weights)[0, 1])) for part in (pair, ranks)) >= least
 
 
 def _columns(data: Data, rows: int) -> tuple[list[FloatArray], FloatArray]:

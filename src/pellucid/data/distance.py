@@ -17,13 +17,14 @@ origins of the numbers, on the names or the order of categories, or on the order
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data.schema import Feature
 from pellucid.data.table import Data
 from pellucid.errors import InputError
 from pellucid.stats import weighted_mean, weighted_median
@@ -55,9 +56,20 @@ class RowDistance:
     @classmethod
     def learn(cls, data: Data, norm: Norm = "gower") -> RowDistance:
         """The units of a table."""
-        features = data.schema.features
+        return cls.of(data.schema.features, data.columns, data.weights, norm)
+
+    @classmethod
+    def of(
+        cls, features: Sequence[Feature], columns: Sequence[FloatArray], weights: FloatArray, norm: Norm = "gower"
+    ) -> RowDistance:
+        """The same from columns of codes and the weights of their rows."""
         size = np.array([0.0 if f.nominal or f.empty else f.high - f.low for f in features])
-        unit = np.array([_unit(data, j, norm) if size[j] > 0 else 0.0 for j in range(len(features))])
+        unit = np.array(
+            [
+                _unit(feature, np.asarray(codes), weights, norm) if wide > 0 else 0.0
+                for feature, codes, wide in zip(features, columns, size, strict=True)
+            ]
+        )
         nominal = ~(unit > 0)
         unit = np.where(nominal, 1.0, unit)
         return cls(norm, nominal, unit, np.where(nominal, 1.0, size / unit))
@@ -77,12 +89,12 @@ class RowDistance:
         return out
 
 
-def _unit(data: Data, j: int, norm: Norm) -> float:
+def _unit(feature: Feature, codes: FloatArray, weights: FloatArray, norm: Norm) -> float:
     """What a feature that varies is measured in."""
     if norm == "gower":
-        return data.schema.features[j].high - data.schema.features[j].low
-    known = ~np.isnan(data.codes(j)) & (data.weights > 0)
-    values, weights = data.codes(j)[known], data.weights[known]
+        return feature.high - feature.low
+    known = ~np.isnan(codes) & (weights > 0)
+    values, weights = codes[known], weights[known]
     if not len(values):
         return 0.0
     if norm == "euclidean":

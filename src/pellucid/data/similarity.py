@@ -4,7 +4,8 @@ Kernels of two rows x and z, with D their Euclidean distance as points (`pelluci
 
 - *rbf*: exp(-D^2 / (2 width^2)); the exponent holds the squared distance;
 - *laplace*: exp(-D / width);
-- *gower*: exp(-G / width), a product of kernels of single features, for tables of mixed types.
+- *gower*: exp(-G / width), a product of kernels of single features, for tables of mixed types;
+- *leaves*: the share of trees in which both rows end in the same leaf (Breiman 2001), a mean of kernels of single trees.
 
 Each is 1 for equal rows and positive definite. A *local* kernel is 0 for rows of different groups.
 
@@ -24,8 +25,8 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.distance import RowDistance
 from pellucid.data.table import Data
 
-KernelName = Literal["rbf", "laplace", "gower"]
-KERNELS: tuple[KernelName, ...] = ("rbf", "laplace", "gower")
+KernelName = Literal["rbf", "laplace", "gower", "leaves"]
+KERNELS: tuple[KernelName, ...] = ("rbf", "laplace", "gower")  # to be chosen; leaves are a space of their own
 DOUBLE = 4096
 _BLOCK = 1024
 _WIDTH_ROWS = 500
@@ -51,6 +52,12 @@ class Points:
         """``factor`` times the squared distances of some rows from others."""
         right = self.right[others]
         return self.left[rows] @ (right * right.dtype.type(factor)).T
+
+    def take(self, some: IntArray) -> Points:
+        """Some of the rows, the same points."""
+        other = object.__new__(Points)
+        other.left, other.right = self.left[some], self.right[some]
+        return other
 
 
 class Cells:
@@ -87,12 +94,52 @@ class Cells:
         total *= total.dtype.type(factor / len(self.columns))
         return total
 
+    def take(self, some: IntArray) -> Cells:
+        """Some of the rows, with the same units."""
+        other = object.__new__(Cells)
+        other.columns, other.n = [column[some] for column in self.columns], len(some)
+        other.nominal, other.gaps = self.nominal, self.gaps
+        return other
+
+
+class Leaves:
+    """Rows as the leaves ``(rows, trees)`` that they end in; ``apart`` gives the shares of trees that part them."""
+
+    squared = False
+
+    def __init__(self, leaves: IntArray) -> None:
+        self.trees = [np.unique(column, return_inverse=True)[1].astype(np.int32) for column in leaves.T]
+        self.n = len(leaves)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def apart(self, rows: Any, others: Any, factor: float = 1.0) -> AnyArray:
+        """``factor`` times the distances of some rows from others."""
+        return np.asarray(factor * (1.0 - self.together(rows, others)))
+
+    def together(self, rows: Any, others: Any) -> AnyArray:
+        """The shares of trees in which two rows end in the same leaf."""
+        found = np.zeros((len(self.trees[0][rows]), len(self.trees[0][others])), dtype=np.uint16)
+        for leaf in self.trees:
+            found += leaf[rows][:, None] == leaf[others][None]
+        return found / np.asarray(len(self.trees), dtype=np.float64 if self.n <= DOUBLE else np.float32)
+
+    def take(self, some: IntArray) -> Leaves:
+        """Some of the rows, in the same trees."""
+        other = object.__new__(Leaves)
+        other.trees, other.n = [leaf[some] for leaf in self.trees], len(some)
+        return other
+
+
+Rows = Points | Cells | Leaves
+
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
     """A kernel between the rows of one table, column by column or block by block."""
 
-    rows: Points | Cells
+    rows: Rows
     kernel: KernelName
     width: float
     groups: IntArray | None = None
@@ -102,7 +149,10 @@ class Similarity:
 
     def exponents(self, rows: Any, others: Any) -> AnyArray:
         """The logarithms of `block`."""
-        if self.kernel == "rbf":
+        if isinstance(self.rows, Leaves):
+            with np.errstate(divide="ignore"):
+                found = np.log(self.rows.together(rows, others))
+        elif self.kernel == "rbf":
             found = self.rows.apart(rows, others, -0.5 / self.width**2)
         elif self.kernel == "laplace":
             found = -np.sqrt(np.maximum(self.rows.apart(rows, others, 1.0 / self.width**2), 0.0))
@@ -175,7 +225,7 @@ def _first_largest(values: FloatArray) -> IntArray:
     return np.argmax(values >= top - _SMALL * np.maximum(np.abs(top), 1.0), axis=1)
 
 
-def usual_width(rows: Points | Cells, kernel: KernelName, chosen: IntArray) -> float:
+def usual_width(rows: Rows, kernel: KernelName, chosen: IntArray) -> float:
     """The median distance of different rows: the width at which half of all pairs are alike by more than exp(-1)."""
     apart = rows.apart(chosen, chosen).astype(np.float64)[np.triu_indices(len(chosen), 1)]
     apart = np.maximum(apart, 0.0)

@@ -110,6 +110,14 @@ class Data:
         """The same table with other groups of columns that act as one."""
         return replace(self, schema=replace(self.schema, groups=dict(groups)))
 
+    @property
+    def tenths(self) -> IntArray:
+        """The tenth that each row belongs to, in turns; every tenth has rows that count."""
+        counting = np.flatnonzero(self.weights > 0)
+        part = np.zeros(len(self), dtype=np.intp)
+        part[counting] = np.arange(len(counting)) % min(10, len(counting))
+        return part
+
     def spread(self, limit: int) -> IntArray:
         """At most ``limit`` row positions, evenly spaced: the rows that quick checks look at."""
         if len(self) <= limit:

@@ -12,6 +12,7 @@ from pellucid.data import Data
 from pellucid.data.sampling.conditional_draws import Draws
 from pellucid.diagnostics import correlated, few_data, interactions, off_data, overfitting, sampling_noise
 from pellucid.diagnostics.disagreement import measures_disagree
+from pellucid.diagnostics.fitted_rows import chance_of_unseen, fitted_rows
 from pellucid.diagnostics.general import Players, general_caveats, interrupted
 from pellucid.diagnostics.heterogeneity import hidden_interaction
 from pellucid.explanations import Caveat, ImportanceComparison, Interactions
@@ -40,8 +41,9 @@ def permutation_caveats(
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
+    caveats.extend(few_data.few_rows_in_all(data, "Importances"))
     if data.y is not None:
-        caveats.extend(overfitting.training_data(predictor, data, loss, baseline, y))
+        caveats.extend(_on_training_rows(predictor, data, run, loss, baseline, y))
     if holdout is not None:
         with run.checking():
             caveats.extend(overfitting.overfitted(predictor, holdout, run, loss, baseline))
@@ -49,6 +51,14 @@ def permutation_caveats(
     with run.checking():
         caveats.extend(correlated.shared_importance(data, run, found, "share their importance: permuted"))
     return tuple(caveats)
+
+
+def _on_training_rows(
+    predictor: Predictor, data: Data, run: Run, loss: Loss, baseline: float, y: FloatArray
+) -> list[Caveat]:
+    """Rows that fill the leaves of the model as its training rows did, or on which it is almost perfect."""
+    fitted = list(fitted_rows(chance_of_unseen(predictor, data, run), verb="importance"))
+    return fitted or list(overfitting.training_data(predictor, data, loss, baseline, y))
 
 
 def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> tuple[Caveat, ...]:
@@ -98,8 +108,9 @@ def sage_caveats(
     caveats.extend(sampling_noise.imprecise_importance(names, values, se, tolerance))
     if run.interrupted:
         return tuple(caveats)
+    caveats.extend(few_data.few_rows_in_all(data, "Importances"))
     if data.y is not None:
-        caveats.extend(overfitting.training_data(predictor, data, loss, baseline, y))
+        caveats.extend(_on_training_rows(predictor, data, run, loss, baseline, y))
     for i in np.argsort(-values, kind="stable")[:_TOP]:
         player = players[names[i]]
         if len(player) == 1:

@@ -22,9 +22,10 @@ from pellucid.diagnostics import (
     rules,
     sampling_noise,
 )
+from pellucid.diagnostics.far_row import far_row
 from pellucid.diagnostics.fitted_rows import chance_of_unseen, fitted_rows
 from pellucid.diagnostics.general import Players, general_caveats
-from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
+from pellucid.diagnostics.heterogeneity import Changes, heterogeneity_caveat, local_heterogeneity
 from pellucid.diagnostics.hidden_reliance import fooled_caveat
 from pellucid.explanations import Agreement, Anchor, Attribution, Caveat, Clusters, Decomposition, LocalAttribution
 from pellucid.losses import find_loss
@@ -76,6 +77,7 @@ def ale_caveats(
     recompute: bins_and_orders.Recompute,
     with_bins: bins_and_orders.WithBins,
     second_order: IntArray | None,
+    changes: Changes | None,
 ) -> tuple[Caveat, ...]:
     """Everything known against this effect on these data."""
     if not run.checks:
@@ -91,6 +93,9 @@ def ale_caveats(
             size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
         caveats.extend(sampling_noise.noisy_cells(data, chosen, counts, values, se, size))
     caveats.extend(few_data.support_caveat(data, chosen, points, counts, cells=True))
+    if changes is not None:
+        with run.checking():
+            caveats.extend(local_heterogeneity(data, chosen[0], *changes(data.take(data.spread(_ROWS[0])))))
     if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
             caveats.extend(bins_and_orders.bin_stability(data, chosen[0], points[0], values, se, with_bins))
@@ -200,6 +205,10 @@ def attribution_caveats(
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
+    caveats.extend(far_row(data, rows))
+    if result.game == "marginal":
+        whole = result.settings.get("background") == len(data)  # not a few rows that were chosen to compare with
+        caveats.extend(few_data.few_rows_in_all(data, "The average prediction and the contributions") if whole else [])
     caveats += [] if unread is None else [unread]
     caveats.extend(left_over.not_additive(result))
     with run.checking():
@@ -241,6 +250,8 @@ def lime_caveats(
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
+    far = list(far_row(data, rows))
+    caveats.extend(far)
     kernel = result.settings.get("kernel") != "shap"
     if kernel:
         caveats.extend(local_models.width_decides(result))
@@ -248,7 +259,7 @@ def lime_caveats(
     if kernel:
         caveats.extend(local_models.local_miss(result, facts.spread))
         caveats.extend(local_models.unstable(result, facts.tolerance))
-        caveats.extend(local_models.nothing_near(result, facts.nearest))
+        caveats.extend([] if far else local_models.nothing_near(result, facts.nearest))
     if facts.returned is not None:  # the checks of the model's features are not about these samples
         return (*caveats, *local_models.lossy_space(result, facts.told, facts.returned, facts.spread))
     caveats.extend(fooled_caveat(predictor, data, rows, players, run, verb="lime"))
@@ -272,14 +283,15 @@ def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
         yield from (item for item in result.rule.caveats if item.code.startswith("anchor-"))
 
 
-def anchor_caveats(rule: Anchor, data: Data, checked: rules.Checked, run: Run) -> tuple[Caveat, ...]:
-    """All caveats of one rule.
+def anchor_caveats(rule: Anchor, data: Data, row: Data, checked: rules.Checked, run: Run) -> tuple[Caveat, ...]:
+    """All caveats of the rule of one row.
 
     Around a number the interval of predictions that count as the same is the library's choice unless it is given: that
     few rows are in it says nothing about the row.
     """
     usual = len(rule.same) > 0 and rule.settings["within"] is None
     return (
+        *far_row(data, row),
         *rules.unreached_rule(rule),
         *([] if usual and checked.common < 0.5 else rules.imbalance(rule, checked.common)),
         *([] if usual else rules.boundary(rule)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.data.association import mid_ranks
+from pellucid.data.association import has_trend, mid_ranks
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, exchanged_predictions, sample_predictions
 from pellucid.diagnostics.off_data import associations
@@ -57,10 +57,11 @@ def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     if strength[other] < _ASSOCIATED:
         return
     name, partner = data.schema.names[j], data.schema.names[other]
+    trend = has_trend(data, j, other, _ASSOCIATED)
     yield Caveat(
         code="mixed-effects",
         message=(
-            f"{name} is correlated with {partner} (association {number(float(strength[other]))}), so this curve mixes"
+            f"{name} {'is correlated with' if trend else 'depends on'} {partner} (association {number(float(strength[other]))}), so this curve mixes"
             " the effects of both."
         ),
         value=float(strength[other]),

@@ -21,6 +21,7 @@ _OUTSIDE = 0.001
 _EMPTY = 0.1
 _EMPTY_PART = 0.25
 _FEW_ROWS = 100
+_TOO_FEW = 30
 _LACKING = 0.25
 _ENOUGH = 300  # rows for a measure of interaction; with more, intervals tell how well it is known
 _FEWER = "Give more rows, fewer features (features=[...]), order=1 or a smaller grid."
@@ -193,6 +194,19 @@ def few_rows(data: Data, found: Decomposition) -> Iterator[Caveat]:
             value=_FEW_ROWS / size,
             threshold=1.0,
             advice="Give more rows of data: with others the shares may differ.",
+        )
+
+
+def few_rows_in_all(data: Data, what: str) -> Iterator[Caveat]:
+    """So few rows that even averages over all of them say little about others."""
+    size = effective_size(data.weights)
+    if size < _TOO_FEW:
+        yield Caveat(
+            code="few-rows",
+            message=f"{what} rest on only {_rows(len(data), size)}.",
+            value=_TOO_FEW / size,
+            threshold=1.0,
+            advice="Give more rows of data: with others they may differ much.",
         )
 
 

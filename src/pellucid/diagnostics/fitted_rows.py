@@ -37,6 +37,11 @@ _EXPECTED = 1.0  # rows in a leaf; smaller ones are taken together
 
 def chance_of_unseen(predictor: Predictor, data: Data, run: Run) -> float | None:
     """How likely unseen rows match the leaves of the first tree as closely as these do; None where that is unknown."""
+    known: float | None = run.keep("chance of unseen", data, lambda: _chance(predictor, data, run))
+    return known
+
+
+def _chance(predictor: Predictor, data: Data, run: Run) -> float | None:
     model = tree_model(run, predictor, missed=False)
     if isinstance(model, Refusal) or data.weighted or len(model.ensemble.roots) == 0:
         return None

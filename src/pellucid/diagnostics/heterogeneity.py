@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,15 @@ from pellucid.words import percent
 
 _SIZE = 0.01  # effects smaller than this share of the predictions' spread are not worth a warning
 _OPPOSED = 0.2  # share of rows that go against the average
+_LOCAL_SIZE = 0.1  # of a step across a quarter of the rows, as a share of the spread of the predictions
 _SHARE = 0.4  # share of the effect that is interaction
 _EXPLAINED = 0.05
 _BINS = 5
 _BLIND_SHARE = 0.1
+
+
+# Local changes of some rows across wide bins, the bin of each, and the spread of the predictions.
+Changes = Callable[[Data], tuple[FloatArray, IntArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,37 @@ def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray
         value=found.interaction,
         threshold=_SHARE,
         advice=f"Look at the individual curves: ice({name!r}).",
+        feature=name,
+    )
+
+
+def local_heterogeneity(
+    data: Data, j: int, changes: FloatArray, cell: IntArray, spread: FloatArray
+) -> Iterator[Caveat]:
+    """The average of local changes ``(rows, outputs)``, from one end of a wide bin to the other, hides interactions.
+
+    Within a bin all rows make the same step, so whatever their changes differ by is interaction.
+    """
+    means = np.stack([changes[cell == c].mean(axis=0) for c in range(int(cell.max(initial=0)) + 1)])[cell]
+    total = np.square(changes).mean(axis=0)
+    relevant = total > np.square(_LOCAL_SIZE * spread)
+    if not relevant.any():
+        return
+    shared = np.where(relevant, np.square(changes - means).mean(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    worst = int(np.argmax(shared))
+    opposed = float((changes[:, worst] * means[:, worst] < 0).mean())
+    if shared[worst] < _SHARE:
+        return
+    name = data.schema.names[j]
+    yield Caveat(
+        code="heterogeneous",
+        message=(
+            f"The average hides different effects of {name}: {percent(float(shared[worst]))} of its local changes is"
+            f" interaction with other features, and in {percent(opposed)} of the rows they are opposite to the average."
+        ),
+        value=float(shared[worst]),
+        threshold=_SHARE,
+        advice=f"Look at the individual curves: ice({name!r}), or interactions({name!r}).",
         feature=name,
     )
 

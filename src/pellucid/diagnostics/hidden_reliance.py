@@ -61,12 +61,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.data.forest import Forest
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, sample_predictions
 from pellucid.explanations import Caveat
 from pellucid.explanations.advice import advice
@@ -464,22 +465,18 @@ class _Forest:
         """Squared errors out of bag, and what each column matters."""
         if kept is None and self._known is not None:
             return self._known
-        forest = self._grown(ranks if kept is None else ranks[:, kept], y, oob_score=True)
-        errors = np.square(forest.oob_prediction_.reshape(y.shape) - y).mean(axis=1)
-        found = _or_mean(errors, y), np.asarray(forest.feature_importances_)
+        ranks = ranks if kept is None else ranks[:, kept]
+        forest = self._grown(ranks, y)
+        errors = np.square(forest.out_of_bag(ranks) - y).mean(axis=1)
+        found = _or_mean(errors, y), forest.importances()
         self._known = found if kept is None else self._known
         return found
 
     def learned(self, ranks: FloatArray, y: FloatArray, elsewhere: FloatArray) -> FloatArray:
         """What it predicts elsewhere."""
-        return np.asarray(self._grown(ranks, y).predict(elsewhere).reshape(len(elsewhere), -1))
+        return self._grown(ranks, y).predict(elsewhere)
 
-    def _grown(self, ranks: FloatArray, y: FloatArray, **options: Any) -> Any:
-        from sklearn.ensemble import RandomForestRegressor  # on use: slow to import
-
+    def _grown(self, ranks: FloatArray, y: FloatArray) -> Forest:
         width = ranks.shape[1]
         tried = min(width, max(4, int(2 * np.sqrt(width))))  # all of few columns, about twice the root of many
-        forest = RandomForestRegressor(
-            _TREES, min_samples_leaf=2, max_features=tried, random_state=self._seed, **options
-        )
-        return forest.fit(ranks, y[:, 0] if y.shape[1] == 1 else y)
+        return Forest.grown(ranks, y, trees=_TREES, leaf=2, tried=tried, seed=self._seed)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.data.association import association_matrix
+from pellucid.data.association import association_matrix, has_trend
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import Players
 from pellucid.explanations import Anchor, Caveat, Decomposition
@@ -27,6 +27,7 @@ _FEWEST = 20
 _LOOKS = ((600, 200), (3000, 1000))  # rows, and points shuffled: the second look unless the first is plain
 _PARTNERS = 2
 _PLAIN = 0.2
+_CHANCE = 0.05  # in any of the pairs
 _USUAL = 0.95
 _ASSOCIATED = 0.3
 _SHARE = 0.12
@@ -47,10 +48,10 @@ class OffData:
 
 
 def associations(data: Data, run: Run) -> FloatArray | None:
-    """The association matrix, worked out once; None for tables too wide for it."""
+    """The association matrix without what chance could make, worked out once; None for tables too wide for it."""
     if len(data.schema.features) > _WIDEST:
         return None
-    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 1000))
+    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 1000, chance=_CHANCE))
     return matrix
 
 
@@ -114,10 +115,11 @@ def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> 
     if found is None:
         return
     name = data.schema.names[j]
+    trend = has_trend(data, j, data.schema.index(found.partner), _ASSOCIATED)
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} is correlated with {found.partner} (association {number(found.association)}):"
+            f"{name} {'is correlated with' if trend else 'depends on'} {found.partner} (association {number(found.association)}):"
             f" {percent(found.share)} of the synthetic rows that {method} uses resemble no real row."
         ),
         value=found.share,

@@ -20,7 +20,8 @@ FACTORS = {"log": "factor", "logit": "odds_ratio", "softmax": "odds_ratio"}
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Coefficients(Explanation, options=CoefficientsOptions):
-    """The coefficients of a linear, logistic or generalised linear model, the intercept first.
+    """The coefficients of a linear, logistic or generalised linear model, the intercept first; or the slopes of one
+    feature at the levels of another that it interacts with (no intercept among them).
 
     ``values`` and ``se`` have one number per column of the design matrix (`feature_names`), classes last if there are
     several; ``low`` and ``high`` bound an interval of the given ``level``. ``scales`` are the standard deviations of
@@ -58,6 +59,11 @@ class Coefficients(Explanation, options=CoefficientsOptions):
         """What one unit more multiplies the prediction by (log link) or the odds (logit); None with other links."""
         return np.exp(self.values) if self.link in FACTORS else None
 
+    @property
+    def slopes_from(self) -> int:
+        """Where slopes begin: after the intercept, if there is one."""
+        return int(self.settings["method"] == "coefficients")
+
     def columns(self) -> dict[str, AnyArray]:
         """One line per column and class."""
         k = len(self.output_names)
@@ -77,16 +83,18 @@ class Coefficients(Explanation, options=CoefficientsOptions):
 
     def findings(self) -> list[str]:
         """What is certain of its sign in the first output, the strongest first, and what is not."""
-        low, high = self.stacked("low")[1:, 0], self.stacked("high")[1:, 0]
+        first = self.slopes_from
+        low, high = self.stacked("low")[first:, 0], self.stacked("high")[first:, 0]
         sure = (low > 0) | (high < 0)
-        strength = np.abs(self.stacked("values")[1:, 0] * self.scales[1:])
-        order = [int(j) + 1 for j in np.argsort(-strength, kind="stable")]
-        told = [self.reading[j] for j in order if sure[j - 1]]
-        unsure = [self.feature_names[j] for j in order if not sure[j - 1] and np.isfinite(self.stacked("se")[j, 0])]
+        strength = np.abs(self.stacked("values")[first:, 0] * self.scales[first:])
+        order = [int(j) + first for j in np.argsort(-strength, kind="stable")] if first else list(range(len(strength)))
+        told = [self.reading[j] for j in order if sure[j - first]]
+        unsure = [self.feature_names[j] for j in order if not sure[j - first] and np.isfinite(self.stacked("se")[j, 0])]
         fixed = [self.feature_names[j] for j in order if not np.isfinite(self.stacked("se")[j, 0])]
-        lines = told[:6] or ["No coefficient is certain of its sign."]
+        lines = told[:6] or [f"No {'coefficient' if first else 'slope'} is certain of its sign."]
         if len(told) > 6:
-            lines.append(f"{len(told) - 6} more coefficients are certain of their sign: see .frame().")
+            verb = "coefficient is" if len(told) == 7 else "coefficients are"
+            lines.append(f"{len(told) - 6} more {verb} certain of the sign: see .frame().")
         if unsure:
             verb = "has" if len(unsure) == 1 else "have"
             lines.append(f"{listed(unsure)} {verb} a {percent(self.level)} interval that includes no effect.")

@@ -17,10 +17,10 @@ from pellucid.data.row_labels import RowLabels
 from pellucid.drawing import drawn
 from pellucid.explanations.caveat import PARTIAL, Caveat, in_short, said_first, worst_first
 from pellucid.explanations.notebook import in_notebook
-from pellucid.explanations.plot_options import PlotOptions, documented
+from pellucid.explanations.option import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
-from pellucid.words import GAME, TABLE, Vocabulary, counted, listed
+from pellucid.words import EVIDENCE, GAME, TABLE, Vocabulary, counted, listed
 
 if TYPE_CHECKING:
     from pellucid.charts import Chart
@@ -161,7 +161,7 @@ class Explanation(ABC):
     @property
     def vocabulary(self) -> Vocabulary:
         """What its sentences call what is explained: a row and its features, or a game and its players."""
-        return GAME if self.settings.get("method") == "shapley" else TABLE
+        return {"shapley": GAME, "evidence": EVIDENCE}.get(str(self.settings.get("method")), TABLE)
 
     @abstractmethod
     def columns(self) -> dict[str, AnyArray]:

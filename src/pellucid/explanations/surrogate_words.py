@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _GOOD = 0.9  # the R2 of which it is said how large a surrogate must be
 _PART = 0.03  # of the rows: smaller parts are chance
 _NOTABLE = 1.25  # times the usual miss
+_GLASS_BOXES = {"gam": "additive model", "ga2m": "additive model with pairs", "rules": "rule model (RuleFit)"}
 
 
 def findings(found: Surrogate) -> list[str]:
@@ -44,7 +45,7 @@ def sized(found: Surrogate) -> str:
         return f"tree with {counted(found.size, 'leaf', 'leaves')}"
     if found.kind == "linear":
         return f"linear model of {counted(found.size, 'feature')}"
-    return found.kind
+    return _GLASS_BOXES.get(found.kind, found.kind)
 
 
 def article(noun: str) -> str:

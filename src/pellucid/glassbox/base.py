@@ -192,6 +192,11 @@ def labels_of(model: GlassBox, table: Any, rows: Any) -> RowLabels:
     return RowLabels(own_labels(model._wrapped(table), rows, "") if caller(rows) == "pandas" else None)
 
 
+def known_codes(feature: Feature, codes: FloatArray) -> FloatArray:
+    """Codes that can be put in words: a level that was never seen has no name any more."""
+    return codes if feature.categories is None else np.where(codes >= len(feature.categories), np.nan, codes)
+
+
 def _remember_names(model: GlassBox, X: Any, schema: Schema) -> None:
     columns = getattr(X, "columns", None) if "pandas" in library_of(X) else schema.columns if _is_named(X) else None
     if columns is not None and all(isinstance(name, str) for name in columns):

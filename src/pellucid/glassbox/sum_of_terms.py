@@ -30,7 +30,7 @@ from pellucid.explanations import Attribution, Caveat, Effect, Importance
 from pellucid.explanations.attribution import Entries
 from pellucid.explanations.effect import AtMissing
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.glassbox.base import GlassBox, Training, caller, labels_of, one_row
+from pellucid.glassbox.base import GlassBox, Training, caller, known_codes, labels_of, one_row
 from pellucid.methods.effects.estimation.effect import shapes
 from pellucid.models.linear import Link, TermSum
 from pellucid.runner import Cost
@@ -49,6 +49,8 @@ class SumOfTerms(GlassBox):
 
     _link: Link = "identity"
     _pairs: tuple[tuple[int, int], ...] = ()
+    _game = "marginal"  # whose Shapley values contributions are, without pairs
+    _said = "terms"  # what contributions are called
     _intercept: FloatArray  # (outputs,)
     _means: FloatArray  # (features and pairs, outputs): mean of each term over the training rows
     _sizes: FloatArray  # the same of their standard deviations
@@ -68,6 +70,11 @@ class SumOfTerms(GlassBox):
     def _importance_error(self) -> FloatArray:
         """Standard errors of the importances."""
         return np.full(self._sizes.shape, np.nan)
+
+    @property
+    def _reference(self) -> FloatArray:
+        """What terms are compared with where they are shown: their means over the training rows."""
+        return self._means
 
     def _caveats(self) -> tuple[Caveat, ...]:
         """What is known against the model on its training rows."""
@@ -200,7 +207,7 @@ class SumOfTerms(GlassBox):
 
     def _surface(self, features: tuple[int, ...], points: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
         """Values and standard errors over the grid, outputs last; of two features the two terms and their pair's."""
-        terms = [self._term(j, codes) - self._means[j] for j, codes in zip(features, points, strict=True)]
+        terms = [self._term(j, codes) - self._reference[j] for j, codes in zip(features, points, strict=True)]
         if len(features) == 1:
             return terms[0], self._term_error(features[0], points[0])
         values = terms[0][:, None] + terms[1][None, :]
@@ -209,7 +216,7 @@ class SumOfTerms(GlassBox):
                 first, second = np.meshgrid(*points, indexing="ij")
                 codes = (first, second) if pair == features else (second, first)
                 found = self._pair_term(k, codes[0].ravel(), codes[1].ravel()).reshape(values.shape)
-                values = values + found - self._means[self.n_features_in_ + k]
+                values = values + found - self._reference[self.n_features_in_ + k]
         return values, np.full(values.shape, np.nan)
 
     def _rug(self, features: tuple[int, ...]) -> tuple[Any, ...]:
@@ -220,36 +227,31 @@ class SumOfTerms(GlassBox):
         if len(features) > 1 or self._seen[features[0]].share == 0.0:
             return None
         (j,), missing = features, np.array([np.nan])
-        value, se = self._term(j, missing) - self._means[j], self._term_error(j, missing)
+        value, se = self._term(j, missing) - self._reference[j], self._term_error(j, missing)
         return AtMissing(squeeze_outputs(value)[0], squeeze_outputs(se)[0], self._seen[j].share)
 
     def _contributions(self, rows: Any) -> Attribution:
         """What every term adds in each row, compared with its mean."""
         table = one_row(rows)
         codes = self._design(table)
-        parts = np.stack([self._part(k, codes) for k in range(len(self._means))], axis=1) - self._means
-        base = self._intercept + self._means.sum(axis=0)
+        parts = np.stack([self._part(k, codes) for k in range(len(self._means))], axis=1) - self._reference
+        base = self._intercept + self._reference.sum(axis=0)
         return Attribution(
             method="linear",
-            game="marginal",
+            game=self._game,
             values=squeeze_outputs(parts),
             se=squeeze_outputs(np.zeros(parts.shape)),
             base=squeeze_outputs(base),
             prediction=squeeze_outputs(base + parts.sum(axis=1)),
             entries=Entries(self._cells(codes), self._members),
-            header=self._header({"method": "terms"}, library=caller(rows), row_labels=labels_of(self, table, rows)),
+            header=self._header({"method": self._said}, library=caller(rows), row_labels=labels_of(self, table, rows)),
         )
 
     def _cells(self, codes: FloatArray) -> tuple[Any, ...]:
         """The values of every term's features in each row; of a pair both, in words."""
-        own = [feature.decode(_known(feature, codes[:, j])) for j, feature in enumerate(self._schema.features)]
+        own = [feature.decode(known_codes(feature, codes[:, j])) for j, feature in enumerate(self._schema.features)]
         pairs = [
             np.array([f"{value_name(a)}, {value_name(b)}" for a, b in zip(own[i], own[j], strict=True)], dtype=object)
             for i, j in self._pairs
         ]
         return (*own, *pairs)
-
-
-def _known(feature: Any, codes: FloatArray) -> FloatArray:
-    """Codes that can be put in words: a level that was never seen has no name any more."""
-    return codes if feature.categories is None else np.where(codes >= len(feature.categories), np.nan, codes)

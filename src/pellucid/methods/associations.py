@@ -106,7 +106,7 @@ def clusters(
     threshold, importance = bounded("threshold", threshold, above=0, most=1), flag("importance", importance)
     _refuse_wide(data, "clusters are made of")
     signed = rank_association(data)
-    matrix = np.abs(signed)
+    matrix = association_matrix(data)
     merges = average_linkage(matrix)
     labels = cut(merges, len(matrix), threshold)
     members = [np.flatnonzero(labels == c) for c in range(int(labels.max()) + 1)]

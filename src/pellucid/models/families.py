@@ -180,6 +180,16 @@ def link_of(name: str, family: Family) -> Link:
     return LINKS[family.link if name == "auto" else name]
 
 
+def domain(link: Link, family: Family) -> tuple[float, float]:
+    """Between which sums a mean of the family has its link."""
+    low, high = max(link.range[0], family.range[0]), min(link.range[1], family.range[1])
+    if (low, high) == _ALL:
+        return _ALL
+    with np.errstate(divide="ignore"):
+        ends = sorted(link.g(np.array([low, high])).tolist())
+    return ends[0], ends[1]
+
+
 def clipped(mu: FloatArray, family: Family) -> FloatArray:
     """Means a little within their range, so that weights stay finite."""
     low, high = family.range

@@ -9,7 +9,7 @@ from pellucid.arrays import AnyArray
 from pellucid.charts.layout import grid, told
 from pellucid.charts.png import data_uri
 from pellucid.charts.text import caveat_note
-from pellucid.explanations.plot_options import PlotOptions
+from pellucid.explanations.option import PlotOptions
 from pellucid.parts.attack import ImageAttack
 from pellucid.parts.chart_style import painted
 from pellucid.parts.image_chart import as_bytes, enlarged, panel, shown_image

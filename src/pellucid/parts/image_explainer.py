@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
@@ -499,7 +499,8 @@ class ImageExplainer:
 
 def _images(images: Any) -> list[AnyArray]:
     """Several images, each checked."""
-    if np.ndim(images) == 0 or isinstance(images, str | dict) or (isinstance(images, np.ndarray) and images.ndim < 3):
+    one = isinstance(images, np.ndarray) and images.ndim < 3
+    if one or isinstance(images, str | bytes | Mapping) or not isinstance(images, Iterable):
         raise InputError("images= must be several images; give a list of them.")
     given = [check_image(image) for image in images]
     if not given:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pellucid.explanations.plot_options import ATTRIBUTION_KINDS, AttributionOptions, PlotOptions, choice, whole
+from pellucid.explanations.option import PlotOptions, choice, whole
+from pellucid.explanations.plot_options import ATTRIBUTION_KINDS, AttributionOptions
 
 OWN_KINDS = ("variants", "effects", "widths")
 _KINDS = (*OWN_KINDS, *ATTRIBUTION_KINDS)

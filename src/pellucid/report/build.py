@@ -30,6 +30,7 @@ from pellucid.report.sections import (
     trust_section,
 )
 from pellucid.report.short import short_sections, shortened, standing_section
+from pellucid.report.stand_in import surrogate_section
 from pellucid.report.why import Why, contributions_of, find_why, row_sections
 from pellucid.report.work import Step, Work, unaided
 from pellucid.words import counted, listed
@@ -59,7 +60,7 @@ def build(
     """
     top, brief = whole("top", top), one_of("detail", detail, DETAILS) == "short"
     asked, explainer = check_rows(explainer, rows), unaided(explainer)
-    work = Work((7 if brief else 12) + min(top, len(explainer.data.schema.features)), progress)
+    work = Work((7 if brief else 13) + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     performance = measured(explainer, work)
     work.step("auditing the model")
@@ -83,6 +84,7 @@ def build(
             effect_section(effects),
             chapters["interactions"],
             chapters["parts"],
+            chapters["surrogate"],
             contributions_of(explainer, why),
             chapters["together"],
             *row_sections(explainer, why, work),
@@ -122,6 +124,8 @@ def _structure(
     acting, interplay = interaction_section(explainer, movers, why, shown, work)
     work.step("decomposing the model")
     parts, in_parts = part_section(explainer, movers, why, shown, work)
+    work.step("fitting a tree to the predictions")
+    instead, in_short = surrogate_section(explainer, shown, work)
     work.step("looking for correlated features")
     associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
@@ -129,9 +133,10 @@ def _structure(
         "matters": importance_section(importance, measures, unmeasured),
         "interactions": acting,
         "parts": parts,
+        "surrogate": instead,
         "together": associations_section(associations, clusters),
     }
-    return chapters, [*interplay, *in_parts]
+    return chapters, [*interplay, *in_parts, *in_short]
 
 
 def _alarm(known: Sequence[Plain]) -> Plain | None:

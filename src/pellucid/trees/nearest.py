@@ -29,6 +29,13 @@ ACCEPT, REJECT, PRUNE, SPLIT = 1, 2, 3, 4
 Judge = Callable[[IntArray, "list[IntArray]", FloatArray], "Verdict"]
 
 
+def is_compiled() -> bool:
+    """Whether the search is compiled (or loaded) already: at first that takes some seconds."""
+    from pellucid.trees.kernels import nearest as kernels  # on use: it loads a compiler
+
+    return bool(kernels.search.signatures)
+
+
 class Verdict(NamedTuple):
     """What is to be done about a row: ACCEPT, REJECT (all rows with the same leaves), PRUNE (the node), or SPLIT: set
     the cells of a player apart, those from ``cell`` on (``rising``) or up to it; -1: beside the row's own cell.

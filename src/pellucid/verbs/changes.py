@@ -22,6 +22,7 @@ class _Attack(TypedDict, total=False):
     fixed: Any
     ranges: Mapping[Any, Any] | None
     budget: int | None
+    seconds: float | None
     sample: int
 
 
@@ -47,6 +48,7 @@ class ChangeVerbs(Bound):
         polish: bool = True,
         best_effort: bool = False,
         budget: int | None = None,
+        seconds: float | None = None,
         refits: int = 0,
         refit: Any = None,
         surface: Any = None,
@@ -75,7 +77,8 @@ class ChangeVerbs(Bound):
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
-        ``budget`` is the most model rows that are asked. ``surface=True``, or the names of two features, asks for some
+        ``budget`` is the most model rows that the search asks about, ``seconds`` the longest that it takes (an exact one
+        60 unless told); then the best so far is given. ``surface=True``, or the names of two features, asks for some
         700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
 
         ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where it
@@ -112,6 +115,7 @@ class ChangeVerbs(Bound):
             polish=polish,
             best_effort=best_effort,
             budget=budget,
+            seconds=seconds,
             refits=refits,
             refit=refit,
             surface=surface,
@@ -135,17 +139,18 @@ class ChangeVerbs(Bound):
         fixed: Any = (),
         ranges: Mapping[Any, Any] | None = None,
         budget: int | None = None,
+        seconds: float | None = None,
         sample: int = 100,
     ) -> Counterfactuals | FragileRows:
         """The smallest change that fools the model: the row nearest by a ``norm`` that is predicted otherwise.
 
         ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in
-        units of the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges`` and
-        ``budget`` are those of `counterfactuals`; without a target, any other class will do. ``scores["distance"]``
+        units of the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges``, ``budget``
+        and ``seconds`` are those of `counterfactuals`; without a target, any other class will do. ``scores["distance"]``
         is the robustness of the row: the size of the change, of which ``proven`` says that there is no smaller one.
 
         Several rows (positions, labels, a slice, a table; None: a random ``sample`` of X) are ranked, the most fragile
-        first: `FragileRows`, with the smallest change of each. ``budget`` is for each row.
+        first: `FragileRows`, with the smallest change of each. ``budget`` and ``seconds`` are for each row.
 
         It misleads where the change that was found should change the prediction: then it is no attack, but a
         counterfactual.
@@ -175,6 +180,7 @@ class ChangeVerbs(Bound):
                 ranges=ranges,
                 distance=distance,
                 budget=budget,
+                seconds=seconds,
                 otherwise="adversarial",
                 run=run,
             )
@@ -188,6 +194,7 @@ class ChangeVerbs(Bound):
             fixed=fixed,
             ranges=ranges,
             budget=budget,
+            seconds=seconds,
             sampled_from=sampled_from,
             run=run,
         )

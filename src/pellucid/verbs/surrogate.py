@@ -17,6 +17,27 @@ class _Options(TypedDict, total=False):
     folds: Any
 
 
+def _gam() -> Any:
+    from pellucid.glassbox import AdditiveModel
+
+    return AdditiveModel(family="gaussian")
+
+
+def _pairs() -> Any:
+    from pellucid.glassbox import AdditiveModel
+
+    return AdditiveModel(family="gaussian", pairs="auto")
+
+
+def _rules() -> Any:
+    from pellucid.glassbox import RuleFit
+
+    return RuleFit(most=30, task="regression")
+
+
+GLASS_BOXES = {"gam": _gam, "ga2m": _pairs, "rules": _rules}
+
+
 class SurrogateVerbs(Bound):
     """A simpler model."""
 
@@ -37,7 +58,8 @@ class SurrogateVerbs(Bound):
         """A simple model fitted to the predictions of this one: what it says, how far it stands in for the model, where
         it fails, and what using it instead would cost.
 
-        ``kind="tree"`` is a regression tree, ``"linear"`` a sum of straight lines (and of levels of categories); any
+        ``kind="tree"`` is a regression tree, ``"linear"`` a sum of straight lines (and of levels of categories), ``"gam"``
+        an additive model, ``"ga2m"`` the same with pairs of features, ``"rules"`` a RuleFit of at most 30 terms; any
         estimator with ``fit`` and ``predict`` works, also a classifier, a pipeline or a glass box. A list of kinds gives several side by side, judged by the same rows.
 
         ``size`` is the number of leaves (8 unless told), features or terms; a number below 1 asks for the smallest surrogate
@@ -76,5 +98,6 @@ class SurrogateVerbs(Bound):
             near=near,
             size=size,
             folds=folds,
+            named=GLASS_BOXES,
             run=self._run("surrogate"),
         )

@@ -1,5 +1,7 @@
 """Shapley values of probabilities and rates, read from trees and sums behind a link, against all coalitions asked."""
 
+from functools import cache
+
 import lightgbm
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_equal_to_all_coalitions_asked(name):
     np.testing.assert_allclose(found.prediction, asked.prediction, rtol=2e-5, atol=1e-6)
     assert found.additivity.relative < 1e-7
     alone = ex.shap(100)
-    np.testing.assert_array_equal(alone.values[0], found.values[2])
+    np.testing.assert_array_equal(alone.values[0], found.values[1])
 
 
 @pytest.mark.parametrize("name", ["xgboost", "hist of three", "logistic", "logistic of three"])
@@ -69,6 +71,7 @@ def test_interactions_and_the_path_game_are_those_of_the_sum():
     assert ex.shap(0, interactions=True).scale == ex.shap(0, game="path").scale == "log-odds"
 
 
+@cache
 def wide(features=24):
     Z, y = make_classification(1500, features, n_informative=12, random_state=3)
     model = xgboost.XGBClassifier(n_estimators=60, max_depth=4, n_jobs=1).fit(Z, y)
@@ -77,14 +80,14 @@ def wide(features=24):
 
 def test_many_features_have_intervals_that_cover():
     ex = wide()
-    rows = [0, 5, 9]
+    rows = [0, 9]
     truth = ex.shap(rows, tolerance=0.0015).values
     found = ex.shap(rows)
     assert (found.se > 0).any()
     assert found.additivity.relative < 1e-12
     assert np.abs(found.values - truth).max() < 0.02 * np.abs(truth).sum(axis=1).max()
     assert np.mean(np.abs(found.values - truth) <= 1.96 * found.se + 0.0015) > 0.93
-    np.testing.assert_array_equal(ex.shap(9).values[0], found.values[2])
+    np.testing.assert_array_equal(ex.shap(9).values[0], found.values[1])
 
 
 def test_a_tolerance_is_kept():

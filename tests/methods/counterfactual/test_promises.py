@@ -179,3 +179,44 @@ def test_labels_are_for_people_and_columns_for_tables():
     assert "Loan (EUR)" in found.text()
     assert list(found.rows()) == list(credit_like())
     assert set(found.changes()) <= {"Loan (EUR)", "housing", "job", "foreign"}
+
+
+@pytest.mark.parametrize(
+    "method", ["auto", "moc", "neighbours", "random", "wachter", "spheres", "diverse", "prototype"]
+)
+def test_the_time_is_honoured_by_every_search_and_the_best_so_far_is_given(method, monkeypatch):
+    """A model for which every call takes a second, on a clock of its own."""
+    clock, inside = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+
+    def slow(table):
+        inside.append(clock[0])
+        clock[0] += 1.0
+        return risk(table)
+
+    ex = Explainer(slow, credit_like(), progress=False, checks=False)
+    whole = ex.counterfactuals(3, ">= 0.6", method=method)
+    asked = len(inside)
+    inside.clear()
+    start = clock[0]
+    cut = ex.counterfactuals(3, ">= 0.6", method=method, seconds=4)
+    assert len(inside) < asked
+    assert sum(at - start > 4 + 1 for at in inside) <= 3  # the answers as they are emitted, and what is around them
+    assert cut.valid.all()
+    assert cut.settings["seconds"] == 4
+    if len(cut) and len(whole):
+        assert cut.scores["distance"][0] >= whole.scores["distance"][0] - 1e-9
+
+
+def test_without_an_answer_the_obstacles_take_no_more_than_the_search_may():
+    rows = []
+
+    def counting(table):
+        rows.append(len(table))
+        return risk(table)
+
+    ex = Explainer(counting, credit_like(), progress=False, checks=False)
+    rows.clear()
+    found = ex.counterfactuals(3, ">= 0.99", fixed=["age", "amount", "score"], budget=60)
+    assert not len(found)
+    assert sum(rows) <= 2 * 60 + 1 + len(found.obstacles) + 5

@@ -59,13 +59,13 @@ def test_many_small_changes_are_guessed_together():
     asked = problem(np.zeros(5), ">= 4", ex)
     search = _Local(asked, np.array([[9.0, 0, 0, 0, 0]]))
     search.singles()
-    guessed = together(search, 0, search.targets[0])
+    guessed = together(search, search.targets[0])
     assert sorted(guessed[0]) == [0, 1, 1, 1, 1]
     assert (asked.cost.total(guessed) < search.reach).all()
     capped = problem(np.zeros(5), ">= 4", ex, max_changes=3)
     limited = _Local(capped, np.empty((0, 5)))
     limited.singles()
-    assert (capped.changes(together(limited, 0, limited.targets[0])) <= 3).all()
+    assert (capped.changes(together(limited, limited.targets[0])) <= 3).all()
 
 
 def test_walking_back_never_raises_the_cost_and_undoes_what_is_not_needed():
@@ -206,3 +206,34 @@ def test_options_belong_to_their_search():
         explainer().counterfactuals(3, ">= 0.6", method="exhaustive", most=10)
     with pytest.raises(ValueError, match="must be one row, got 2"):
         explainer().counterfactuals([3, 4], ">= 0.6")
+
+
+def test_two_changes_that_work_only_together_are_found_by_building_on_one_of_them():
+    """By itself the second feature does nothing: only on top of the first one is it of use."""
+    X = np.random.default_rng(0).integers(0, 10, size=(200, 4)).astype(float)
+    ex = Explainer(
+        lambda X: 0.4 * (X[:, 0] >= 2) + 0.6 * (X[:, 0] >= 2) * (X[:, 1] >= 3) + X[:, 2] / 9, X, progress=False
+    )
+    asked = problem(np.zeros(4), ">= 1", ex)
+    search = _Local(asked, np.array([[0.0, 0, 9, 0]]))
+    search.singles()
+    before = search.reach
+    assert not together(search, search.targets[0])[:, 1].any()
+    search.build()
+    assert search.reach < before
+    np.testing.assert_array_equal(search.best()[0], [2, 3, 0, 0])
+
+
+def test_a_narrow_window_is_found_at_an_observed_value():
+    X = np.random.default_rng(0).uniform(0, 1000, size=(300, 2)).round()
+    X[17, 0] = 263
+    ex = Explainer(lambda X: (X[:, 0] == 263) + (X[:, 0] >= 900) + 0.0 * X[:, 1], X, progress=False)
+    found = nearest(problem(np.zeros(2), ">= 1", ex))
+    np.testing.assert_array_equal(found[0], [263, 0])
+
+
+def test_the_generations_end_where_the_budget_does():
+    found = explainer(checks=False).counterfactuals(3, ">= 0.6", method="moc")
+    assert found.cost.model_rows + found.cost.check_rows <= 1_200
+    spent = explainer().counterfactuals(3, ">= 0.6", method="moc", generations=500, budget=600)
+    assert "budget-spent" in {caveat.code for caveat in spent.caveats}

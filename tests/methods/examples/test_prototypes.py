@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import pellucid
@@ -334,3 +335,32 @@ def test_frame_and_file(tmp_path):
     np.testing.assert_allclose(table["error"], np.abs(predict(found.rows()) - found.outcomes), atol=1e-9)
     assert pellucid.load(found.save(tmp_path / "p.json")) == found
     assert np.isfinite(found.usual_error)
+
+
+def test_leaves_are_a_kernel_of_their_own():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    found = pellucid.Explainer(forest, X, y, progress=False).prototypes(4, criticisms=2, features="leaves", by="class")
+    leaf = forest.apply(X)
+    kernel = (leaf[:, None] == leaf[None]).mean(axis=2) * (y[:, None] == y[None])
+    chosen = found.row_labels.positions[found.places()]
+    truth = kernel[np.ix_(chosen, chosen)].mean() - 2 * kernel[chosen].mean() + kernel.mean()
+    assert found.mmd2 == pytest.approx(truth, abs=1e-10)
+    assert np.isnan(found.discrepancy.width)
+    assert set(found.groups) == {"0", "1"}
+    with pytest.raises(pellucid.InputError, match="of its own"):
+        pellucid.Explainer(forest, X, y).prototypes(3, features="leaves", width=1.0)
+    with pytest.raises(pellucid.InputError, match="model of trees"):
+        pellucid.Explainer(lambda X: X[:, 0], X).prototypes(3, features="leaves")
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_no_single_swap_of_medoids_lowers_the_sum(m):
+    X, w = cloud(3, 30), np.random.default_rng(1).uniform(0.5, 2, 30)
+    apart = np.linalg.norm(X[:, None] - X[None], axis=2)
+    chosen, mean = medoids(Points(X), np.arange(m), w, np.ones(30, dtype=bool))
+    loss = w @ apart[:, chosen].min(axis=1)
+    assert mean == pytest.approx(loss / w.sum())
+    swaps = [[c, *np.delete(chosen, k)] for k in range(m) for c in range(30)]
+    assert min(w @ apart[:, swapped].min(axis=1) for swapped in swaps) >= loss * (1 - 1e-8)

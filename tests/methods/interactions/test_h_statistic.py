@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from scipy.stats import t
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -19,7 +20,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from pellucid import Explainer
 from pellucid.methods.interactions.estimation.dividends import find_dividends
-from pellucid.methods.interactions.h_statistic import Resampling, _portions
+from pellucid.methods.interactions.h_statistic import _portions
 from pellucid.methods.interactions.request import Request
 from reference.h_statistic import h_of_feature, h_of_set
 from strategies import QUICK, additive, bent, tables
@@ -296,16 +297,6 @@ def test_portions_of_sets_are_the_sets_in_order():
     assert list(_portions(sets, cells=100)) == [list(sets)]
 
 
-def test_lots_of_rows_spread_like_rows():
-    parts = np.random.default_rng(0).normal(size=(4000, 2))
-    spread = []
-    for lots in (1000, 4000):
-        resampling = Resampling.of(np.ones(4000), np.random.default_rng(1), lots)
-        _, drawn = resampling.variances(resampling.centred(parts))
-        spread.append(drawn.std(axis=0))
-    np.testing.assert_allclose(spread[0], spread[1], rtol=0.25)
-
-
 # -- intervals ---------------------------------------------------------------------------------------
 
 
@@ -321,7 +312,7 @@ def test_intervals_hold_the_value_of_all_rows():
     assert misses <= 9
 
 
-def test_intervals_shrink_with_the_rows_and_lots_do_not_matter():
+def test_intervals_shrink_with_the_rows():
     X = np.random.default_rng(0).normal(size=(4000, 3)).round(1)
     y = X[:, 0] * X[:, 1] + X[:, 2]
     model = GradientBoostingRegressor(n_estimators=25, random_state=0).fit(X, y)
@@ -330,6 +321,25 @@ def test_intervals_shrink_with_the_rows_and_lots_do_not_matter():
     assert 2.5 < few.se[0] / many.se[0] < 6.5  # sqrt(16) = 4
     assert few.low[0] <= few.values[0] <= few.high[0]
     assert (few.low >= 0).all()
+
+
+def test_the_interval_of_few_rows_is_the_jackknife_of_the_whole_statistic():
+    """Without a tenth of the rows, neither explained nor in the background; Student's interval of logarithms."""
+    X = np.random.default_rng(2).normal(size=(23, 3))
+
+    def f(X):
+        return X[:, 0] + X[:, 0] * X[:, 1] * (1 + X[:, 2])
+
+    result = Explainer(f, X, checks=False).interactions((0, 1))
+    tenth = np.arange(23) % 10
+    without = np.array([Explainer(f, X[tenth != b], checks=False).interactions((0, 1)).values[0] for b in range(10)])
+    logs = np.log(without)
+    half = t.ppf(0.975, 9) * np.sqrt(0.9 * np.square(logs - logs.mean()).sum())
+    value = result.values[0]
+    np.testing.assert_allclose(
+        [result.low[0], result.high[0]], [value * np.exp(-half), value * np.exp(half)], rtol=1e-9
+    )
+    assert result.se[0] == pytest.approx(np.sqrt(0.9 * np.square(without - without.mean()).sum()))
 
 
 # -- odd data ----------------------------------------------------------------------------------------
@@ -357,14 +367,3 @@ def test_large_numbers_lose_no_small_interaction():
     shifted = Explainer(lambda X: 1e6 + 1e-3 * X[:, 0] * X[:, 1], X, checks=False).interactions(normalize=False)
     assert shifted.values[0] == pytest.approx(small.values[0], rel=1e-4)
     np.testing.assert_array_equal(shifted.values[1:], 0.0)
-
-
-def test_rows_are_drawn_one_by_one_up_to_a_thousand():
-    generator = np.random.default_rng(0)
-    few, many = (Resampling.of(np.ones(n), generator) for n in (300, 2500))
-    assert few.counts.shape == (200, 300)
-    assert many.counts.shape == (200, 1000)
-    np.testing.assert_array_equal(few.counts.sum(axis=1), 300)
-    sizes = np.bincount(many.lot)
-    assert sizes.min() >= 2
-    assert sizes.max() <= 3

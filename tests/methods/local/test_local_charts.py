@@ -11,7 +11,8 @@ from pellucid.charts.local import adding_up, body
 from pellucid.charts.local.boundary import line_data, point_data, raster_data
 from pellucid.charts.local.effects import effect_data
 from pellucid.charts.local.widths import measure_data, weight_data
-from pellucid.explanations.plot_options import LOCAL_KINDS, LocalOptions, read_options
+from pellucid.explanations.option import read_options
+from pellucid.explanations.plot_options import LOCAL_KINDS, LocalOptions
 
 
 def spec(found, **options):

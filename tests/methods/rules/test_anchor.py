@@ -1,5 +1,6 @@
 """Anchors on models whose rules can be enumerated."""
 
+import os
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from methods.rules.asking import Labels, ask, explain
 from pellucid import Explainer
 from reference import anchors as twin
 
+SLOW = os.environ.get("PELLUCID_SLOW") == "1"
 TAU, EPSILON, DELTA = 0.9, 0.05, 0.05
 
 
@@ -37,10 +39,10 @@ def enumerated(X, score):
     return [tuple(row) for row in rows.tolist()], counts.astype(float).tolist(), predict
 
 
-@pytest.mark.parametrize(("n", "runs"), [(60, 100), (700, 100)])
-def test_the_promise_over_two_hundred_runs(n, runs):
+@pytest.mark.parametrize("n", [60, 700])
+def test_the_promise_over_many_runs(n):
     """True precision below tau - epsilon in at most delta of the runs, coverage exact, and hardly ever a wider anchor."""
-    wrong = narrower = 0
+    wrong, narrower, runs = 0, 0, 200 if SLOW else 40
     for seed in range(runs):
         X, score = scene(seed, n)
         options = {"categorical": range(5), "random_state": seed}
@@ -61,8 +63,8 @@ def test_the_promise_over_two_hundred_runs(n, runs):
 
 
 def test_the_promise_with_intervals():
-    wrong = reached = 0
-    for seed in range(60):
+    wrong, reached, runs = 0, 0, 60 if SLOW else 30
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(16, 3)).round(2)
         weights = rng.normal(size=3)
@@ -87,8 +89,8 @@ def test_the_promise_with_intervals():
         )
         assert rule.coverage == pytest.approx(met.mean())
         assert rule.applies(X).sum() == met.sum()
-    assert reached == 60
-    assert wrong <= 6
+    assert reached == runs
+    assert wrong <= 0.1 * runs
 
 
 def test_a_rule_in_closed_form():

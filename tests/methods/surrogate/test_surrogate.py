@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import pellucid
 from pellucid import Explainer
+from pellucid.glassbox import AdditiveModel
 from pellucid.methods.surrogate.fitting.growing import Grown
 from reference.surrogate import least_error, r_squared
 
@@ -250,6 +251,15 @@ def test_weights_move_the_focus():
             ex.surrogate(weights=wrong)
 
 
+def test_some_rows_and_the_outcome():
+    X = rows(700, 2)
+    ex = explain(lambda T: T[:, 0] + T[:, 1] ** 2, X, X[:, 0] + X[:, 1] ** 2)
+    found = ex.surrogate(rows=range(300), size=4)
+    assert found.settings["rows"] == 300
+    assert found.replacement is not None
+    assert "poor-model" not in {caveat.code for caveat in found.caveats}
+
+
 def test_several_side_by_side_are_judged_by_the_same_rows():
     ex = explain(lambda T: T[:, 0] + T[:, 1], rows(400, 2), checks=False)
     both = ex.surrogate(["tree", "linear"])
@@ -258,6 +268,22 @@ def test_several_side_by_side_are_judged_by_the_same_rows():
     assert both.frame()["kind"].tolist() == ["tree", "linear"]
     with pytest.raises(pellucid.InputError, match="needs the outcome"):
         both.plot(kind="kept")
+
+
+def test_glass_boxes_go_by_their_names():
+    X = rows(300, 3)
+    ex = explain(lambda T: np.sin(2 * T[:, 0]) + T[:, 1] * T[:, 2], X, checks=False)
+    found = ex.surrogate(["gam", "ga2m", "rules"], folds=2)
+    alone, pairs, rules = found.members
+    assert [one.kind for one in found.members] == ["gam", "ga2m", "rules"]
+    assert alone.overall < 0.6  # the product is no sum
+    assert pairs.overall > alone.overall + 0.2
+    assert 0 < rules.overall < 1
+    assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="auto"), folds=2).values[0]
+    assert pairs.inside.method == "terms"
+    assert found.text().startswith("An additive model with pairs comes closest")
+    with pytest.raises(pellucid.InputError, match="kind='gum' is not known; did you mean 'gam'"):
+        ex.surrogate("gum")
 
 
 def test_wrong_calls_are_refused():

@@ -8,11 +8,11 @@ trees that did not see it (out of bag).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.data.forest import Forest
 
 _LEVELS = 12  # quantiles of the target at which its distribution is told
 _IN_A_LEAF = 5
@@ -24,9 +24,8 @@ _FEW_COLUMNS = 3
 class LikeRows:
     """A forest, and where the learning rows fall in it."""
 
-    forest: Any
+    forest: Forest
     leaves: IntArray
-    seen: tuple[IntArray, ...]
     weights: FloatArray
     columns: tuple[int, ...]
 
@@ -41,41 +40,39 @@ class LikeRows:
         leaf: int = _IN_A_LEAF,
     ) -> LikeRows:
         """Grow trees for a target ``(n, q)``: indicators of categories, or `distribution` of a number."""
-        from sklearn.ensemble import RandomForestRegressor  # on use: slow to import
-
         X, n = np.hstack(blocks), len(weights)
-        forest = RandomForestRegressor(
-            trees,
-            min_samples_leaf=leaf,
-            max_features=1.0 if X.shape[1] <= _FEW_COLUMNS else 0.6,
-            max_samples=_MOST_SEEN if n > _MOST_SEEN else None,
-            random_state=int(generator.integers(2**31)),
+        forest = Forest.grown(
+            X,
+            target,
+            None if bool((weights == weights[0]).all()) else weights,
+            trees=trees,
+            leaf=leaf,
+            tried=1.0 if X.shape[1] <= _FEW_COLUMNS else 0.6,
+            seed=int(generator.integers(2**31)),
+            rows=_MOST_SEEN if n > _MOST_SEEN else None,
         )
-        equal = bool((weights == weights[0]).all())
-        forest.fit(X, target if target.shape[1] > 1 else target[:, 0], None if equal else weights)
-        seen = tuple(np.asarray(rows) for rows in forest.estimators_samples_)
-        return cls(forest, forest.apply(X), seen, weights, tuple(block.shape[1] for block in blocks))
+        return cls(forest, forest.leaves(X), weights, tuple(block.shape[1] for block in blocks))
 
     def relevance(self) -> FloatArray:
         """How much each block of columns tells, from 0 to 1 (the most)."""
         ends = np.cumsum(self.columns)[:-1]
-        shares = np.array([part.sum() for part in np.split(self.forest.feature_importances_, ends)])
+        shares = np.array([part.sum() for part in np.split(self.forest.importances(), ends)])
         return shares / shares.max() if shares.max() > 0 else np.ones(len(shares))
 
     def draw(self, n: int, generator: np.random.Generator, blocks: list[FloatArray] | None = None) -> IntArray:
         """``n`` like rows ``(rows, n)`` for every learning row, or for other rows."""
-        count, trees = len(self.weights), len(self.seen)
+        count, trees = len(self.weights), len(self.forest.seen)
         inside = np.zeros((count if blocks is None else len(blocks[0]), trees), dtype=np.bool_)
         if blocks is None:
-            for t, rows in enumerate(self.seen):
+            for t, rows in enumerate(self.forest.seen):
                 inside[rows, t] = True
-        leaves = self.leaves if blocks is None else self.forest.apply(np.hstack(blocks))
+        leaves = self.leaves if blocks is None else self.forest.leaves(np.hstack(blocks))
         order = np.argsort(inside, axis=1, kind="stable")  # unseen first
         outside = np.maximum(trees - inside.sum(axis=1), 1)
         marks = generator.random((2, len(inside), n))
         tree = np.take_along_axis(order, (marks[0] * outside[:, None]).astype(np.intp), axis=1)
         found = np.empty(tree.shape, dtype=np.intp)
-        for t, rows in enumerate(self.seen):
+        for t, rows in enumerate(self.forest.seen):
             who, which = np.nonzero(tree == t)
             if len(who):
                 found[who, which] = self._members(t, rows, leaves[who, t], marks[1][who, which])

@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.diagnostics.linear_models import overdispersed
 from pellucid.errors import InputError
 from pellucid.explanations import Caveat
 from pellucid.glassbox.additive.editing import Edit, Editing
@@ -28,8 +29,6 @@ from pellucid.glassbox.additive.fit import Fitted, fit
 from pellucid.glassbox.additive.options import check_target, is_of_classes, settings_of
 from pellucid.glassbox.base import Training
 from pellucid.glassbox.sum_of_terms import SumOfTerms
-
-_OVERDISPERSED = 1.5
 
 
 def _has_classes(model: AdditiveModel) -> bool:
@@ -226,13 +225,10 @@ class AdditiveModel(Editing, SumOfTerms):
         return list(zip(fitted.tables, fitted.covariances, fitted.masses, strict=True))
 
     def _caveats(self) -> tuple[Caveat, ...]:
-        if self.family_ != "poisson" or self.dispersion_ <= _OVERDISPERSED:
+        if self.family_ != "poisson":
             return ()
-        message = (
-            f"Counts scatter {self.dispersion_:.1f} times as much as a Poisson distribution does: bands are too narrow."
-        )
         remedy = "Give an exposure, or more features; or multiply the bands by the square root of that."
-        return (Caveat("overdispersed", message, self.dispersion_, _OVERDISPERSED, remedy),)
+        return tuple(overdispersed(self.dispersion_, remedy=remedy))
 
     # -- predicting ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ inverse link a sum below zero predicts a negative amount.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -19,12 +20,13 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.errors import InputError
+from pellucid.errors import InputError, InputWarning
 from pellucid.glassbox.base import Training
-from pellucid.glassbox.linear.assumptions import separated_caveats
+from pellucid.glassbox.linear.caveats import caveats_of, outside
 from pellucid.glassbox.linear.irls import irls, sandwich
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
-from pellucid.models.families import LINKS, Family, Link, family_of, link_of
+from pellucid.models.families import LINKS, Family, Link, domain, family_of, link_of
+from pellucid.models.linear import TermSum
 from pellucid.models.linear_fit import FitLoss
 
 
@@ -43,7 +45,7 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         Of a Tweedie distribution: the variance grows with that power of the mean.
     exposure, offset
         A column whose logarithm (exposure, with the log link) or which itself (offset) is added to the sum as it is.
-    interactions, robust
+    interactions, transforms, robust
         As in `LinearModel`.
 
     Attributes
@@ -72,6 +74,7 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         exposure: str | int | None = None,
         offset: str | int | None = None,
         interactions: Any = None,
+        transforms: Any = None,
         robust: str | None = None,
     ) -> None:
         self.family = family
@@ -80,12 +83,22 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         self.exposure = exposure
         self.offset = offset
         self.interactions = interactions
+        self.transforms = transforms
         self.robust = robust
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.family not in ("gaussian", "binomial")
         return tags
+
+    @property
+    def _link_choice(self) -> bool:
+        return True
+
+    @property
+    def _variance_known(self) -> bool:
+        """Whether the family says how much outcomes scatter: of counts and shares of several trials."""
+        return self.family in ("poisson", "binomial") and not self._of_classes
 
     def _family(self) -> Family:
         return family_of(self.family, self.power)
@@ -98,6 +111,7 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         training = self._learn(X, y, sample_weight)
         y, w = training.y.astype(np.float64), training.weights
         family.check(y)
+        self._of_classes = family.name == "binomial" and bool(np.isin(y, (0.0, 1.0)).all())
         self.link_, self._link = link.name, link.name  # type: ignore[assignment]  # checked above
         self._fixed = self._fixed_terms(training)
         A = self._enter(training, self._fixed)
@@ -114,8 +128,18 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         scaled = fitted.solution.inverse * self.dispersion_
         self._covariance = (sandwich(A, fitted, w, self.robust) if self.robust else scaled)[None]
         self._settle(training, A)
-        self._known = separated_caveats(fitted.separated)
+        beyond = outside(self, training, family, link)
+        self._leaves = bool(beyond)
+        self._known = (*beyond, *caveats_of(self, training, A, fitted, family, link, offset))
         return self
+
+    def _additive(self) -> Any:
+        from pellucid.glassbox.additive.model import AdditiveModel
+
+        usual = {"gaussian": "identity", "poisson": "log", "gamma": "log"}
+        if usual.get(self.family) != self.link_:
+            return None
+        return AdditiveModel(family=self.family, exposure=self.exposure, offset=self.offset)
 
     def _fixed_terms(self, training: Training) -> dict[int, bool]:
         """Columns that are added as they are, and whether their logarithm is."""
@@ -150,9 +174,28 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         return "deviance", (self._family(), LINKS[self.link_])
 
     def predict(self, X: Any) -> AnyArray:
-        """The mean for each row."""
+        """The mean for each row; not a number, with a warning, where the sum is the link of no mean of the family."""
         sums = self._sums(self._design(X))[:, 0]
-        return LINKS[self.link_].inverse(sums)
+        link = LINKS[self.link_]
+        low, high = domain(link, self._family())
+        beyond = (sums < low) | (sums > high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.where(beyond, np.nan, link.inverse(sums))
+        if beyond.any():
+            row = int(np.flatnonzero(beyond)[0])
+            warnings.warn(
+                f"There is no prediction for {np.count_nonzero(beyond)} of {len(sums)} rows, such as row {row}: the sum is"
+                f" {sums[row]:.3g}, to which link={self.link_!r} has no mean; use link='log', which has one for every sum.",
+                InputWarning,
+                stacklevel=2,
+            )
+        return means
+
+    def term_sum(self) -> TermSum | str:
+        """The model as a sum, for what reads models; why not, where rows within reach have no prediction."""
+        if self._leaves:
+            return f"its link {self.link_!r} leaves some sums without a prediction"
+        return super().term_sum()
 
     def _critical(self, level: float) -> float:
         return float(ndtri((1 + level) / 2))

@@ -20,9 +20,11 @@ from scipy.special import stdtrit
 from sklearn.base import RegressorMixin
 
 from pellucid.arrays import AnyArray
+from pellucid.glassbox.linear.caveats import caveats_of
 from pellucid.glassbox.linear.irls import Fitted, sandwich
 from pellucid.glassbox.linear.least_squares import Penalty, least_squares
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
+from pellucid.models.families import FAMILIES, LINKS
 from pellucid.models.linear_fit import FitLoss
 
 
@@ -32,7 +34,9 @@ class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-
     Parameters
     ----------
     interactions
-        Pairs of features whose products are columns as well: ``[("temp", "season")]``.
+        Pairs of features whose products are columns as well: ``[("temp", "season")]``; `slopes` has what follows.
+    transforms
+        What is done to numbers first: ``{"income": "log", "age": "bins"}``; bins are fifths of the training rows.
     robust
         "HC1" or "HC3": standard errors that hold where the variance of the errors differs between rows.
     ridge, lasso
@@ -59,9 +63,16 @@ class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-
     """
 
     def __init__(
-        self, *, interactions: Any = None, robust: str | None = None, ridge: float = 0.0, lasso: float = 0.0
+        self,
+        *,
+        interactions: Any = None,
+        transforms: Any = None,
+        robust: str | None = None,
+        ridge: float = 0.0,
+        lasso: float = 0.0,
     ) -> None:
         self.interactions = interactions
+        self.transforms = transforms
         self.robust = robust
         self.ridge = ridge
         self.lasso = lasso
@@ -84,7 +95,9 @@ class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-
         covariance = sandwich(A, fitted, w, self.robust) if self.robust else found.inverse * self.dispersion_
         self._covariance = (covariance if penalty is None else np.full_like(covariance, np.nan))[None]
         self._settle(training, A)
-        self._known = ()
+        self._known = (
+            caveats_of(self, training, A, fitted, FAMILIES["gaussian"], LINKS["identity"]) if penalty is None else ()
+        )
         return self
 
     def _loss(self) -> tuple[FitLoss, None]:

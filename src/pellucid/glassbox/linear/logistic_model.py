@@ -15,27 +15,30 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.base import ClassifierMixin
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import FloatArray
+from pellucid.diagnostics.linear_models import separated
 from pellucid.errors import InputError
 from pellucid.glassbox.base import Training
-from pellucid.glassbox.linear.assumptions import separated_caveats
+from pellucid.glassbox.class_scores import ClassScores
+from pellucid.glassbox.linear.caveats import caveats_of
 from pellucid.glassbox.linear.irls import irls, sandwich
 from pellucid.glassbox.linear.least_squares import Penalty
 from pellucid.glassbox.linear.multinomial import multinomial
+from pellucid.glassbox.linear.remedies import log_losses
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
 from pellucid.models.families import FAMILIES, LINKS
-from pellucid.stats import expit, softmax
 
 
-class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scikit-learn has no types
+class LogisticModel(ClassScores, LinearTerms):
     """Logistic regression with mixed features, odds ratios, standard errors and effects.
 
     Parameters
     ----------
     interactions
-        Pairs of features whose products are columns as well: ``[("temp", "season")]``.
+        Pairs of features whose products are columns as well: ``[("temp", "season")]``; `slopes` has what follows.
+    transforms
+        What is done to numbers first: ``{"income": "log", "age": "bins"}``; bins are fifths of the training rows.
     robust
         "HC1" or "HC3": standard errors that hold where the model is not quite right (two classes).
     ridge, lasso
@@ -61,9 +64,16 @@ class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scik
     """
 
     def __init__(
-        self, *, interactions: Any = None, robust: str | None = None, ridge: float = 0.0, lasso: float = 0.0
+        self,
+        *,
+        interactions: Any = None,
+        transforms: Any = None,
+        robust: str | None = None,
+        ridge: float = 0.0,
+        lasso: float = 0.0,
     ) -> None:
         self.interactions = interactions
+        self.transforms = transforms
         self.robust = robust
         self.ridge = ridge
         self.lasso = lasso
@@ -91,7 +101,11 @@ class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scik
         covariance = sandwich(A, fitted, w, self.robust) if self.robust else fitted.solution.inverse
         self._covariance = (covariance if penalty is None else np.full_like(covariance, np.nan))[None]
         self._settle(training, A)
-        self._known = separated_caveats(fitted.separated)
+        self._known = (
+            caveats_of(self, training, A, fitted, family, link)
+            if penalty is None
+            else tuple(separated(fitted.separated))
+        )
 
     def _fit_several(self, training: Training, A: FloatArray, penalty: Penalty | None) -> None:
         if self.lasso or self.robust:
@@ -108,7 +122,15 @@ class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scik
         blocks = self._against_covariance.reshape(k - 1, size, k - 1, size)
         self._covariance = np.einsum("ck,kalb,cl->cab", centre[:, 1:], blocks, centre[:, 1:], optimize=True)
         self._settle(training, A)
-        self._known = separated_caveats(found.separated)
+        self._known = tuple(separated(found.separated))
+
+    def _additive(self) -> Any:
+        from pellucid.glassbox.additive.model import AdditiveModel
+
+        return AdditiveModel(family="binomial" if len(self.classes_) == 2 else "multinomial")
+
+    def _judged(self, one: Any, X: Any, fitted: Any, weights: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
+        return log_losses(one, X, y, fitted, weights)
 
     def _estimates(self) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         if len(self.classes_) == 2:
@@ -122,21 +144,3 @@ class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scik
 
     def _critical(self, level: float) -> float:
         return float(ndtri((1 + level) / 2))
-
-    def decision_function(self, X: Any) -> AnyArray:
-        """Log-odds of the second of two classes, or a score for each of several."""
-        sums = self._sums(self._design(X))
-        return np.asarray(sums[:, 0] if sums.shape[1] == 1 else sums)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the classes."""
-        sums = self._sums(self._design(X))
-        if sums.shape[1] > 1:
-            return softmax(sums)
-        p = expit(sums)
-        return np.hstack([1.0 - p, p])
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class with the largest probability."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +15,12 @@ from pellucid.errors import InputError
 from pellucid.explanations import Caveat
 from pellucid.explanations.coefficients import Coefficients
 from pellucid.glassbox.base import Training
-from pellucid.glassbox.linear.columns import Columns, columns_of
-from pellucid.glassbox.linear.readings import reading_of
+from pellucid.glassbox.linear.columns import NOTHING, TRANSFORMS, Columns, columns_of
+from pellucid.glassbox.linear.readings import reading_of, slope_words
+from pellucid.glassbox.linear.remedies import Remedies, deviances, remedies_of
+from pellucid.glassbox.linear.slopes import Slope, slopes_of
 from pellucid.glassbox.sum_of_terms import SumOfTerms
-from pellucid.models.families import Family, Link
+from pellucid.models.families import FAMILIES, Family, Link
 from pellucid.models.linear import LinearForm
 from pellucid.models.linear_fit import FitLoss, LinearFit
 
@@ -33,18 +35,21 @@ class LinearTerms(SumOfTerms):
     """
 
     interactions: Any
+    transforms: Any
     _columns: tuple[Columns, ...]
     _slices: tuple[slice, ...]
     _theta: FloatArray
     _covariance: FloatArray
     _aliased: BoolArray
     _known: tuple[Caveat, ...] = ()
+    robust: str | None
 
     def _enter(self, training: Training, left_out: Iterable[int] = ()) -> FloatArray:
         """The design matrix of the training rows, without a column for the intercept."""
         features, codes, out = self._schema.features, training.codes, set(left_out)
+        how = self._asked_transforms()
         self._columns = tuple(
-            Columns((), None, 1.0, False, np.empty(0)) if j in out else columns_of(f, codes[:, j], training.weights)
+            NOTHING if j in out else columns_of(f, codes[:, j], training.weights, how.get(j))
             for j, f in enumerate(features)
         )
         self._pairs = self._asked_pairs()
@@ -61,6 +66,21 @@ class LinearTerms(SumOfTerms):
             raise InputError(f"interactions must be a list of pairs such as [('temp', 'season')], got {given!r}.")
         pairs = tuple(self._schema.indices(pair) for pair in given)
         return tuple(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
+
+    def _asked_transforms(self) -> dict[int, str]:
+        given = self.transforms
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            raise InputError(f"transforms must be a dict such as {{'temp': 'log'}}, got {given!r}.")
+        found = {self._schema.index(name): one_of("transforms", how, TRANSFORMS) for name, how in given.items()}
+        for j in found:
+            if self._schema.features[j].nominal:
+                feature = self._schema.features[j]
+                raise InputError(
+                    f"transforms: {feature.name!r} is {feature.kind}; only numbers and dates are transformed."
+                )
+        return found
 
     def _matrix(self, codes: FloatArray) -> FloatArray:
         """All columns side by side, those of pairs last."""
@@ -81,6 +101,16 @@ class LinearTerms(SumOfTerms):
         own = [each.names for each in self._columns]
         pairs = (f"{a} x {b}" for i, j in self._pairs for a in own[i] for b in own[j])
         return (*(name for names in own for name in names), *pairs)
+
+    @property
+    def _link_choice(self) -> bool:
+        """Whether another link could be chosen."""
+        return False
+
+    @property
+    def _variance_known(self) -> bool:
+        """Whether the family says how much outcomes scatter."""
+        return False
 
     # -- terms ---------------------------------------------------------------------------------------
 
@@ -190,6 +220,61 @@ class LinearTerms(SumOfTerms):
             reading=reading_of(self, names, theta, wide),
             header=self._header({"method": "coefficients", "level": level}, feature_names=names, output_names=outputs),
         )
+
+    def slopes(self, feature: Any, by: Any, level: float = 0.95) -> Coefficients:
+        """What one unit more of a feature does at each level of another that it interacts with (of a number: where it is
+        low, middling and high, the 10, 50 and 90% quantiles), with intervals. Other features that it interacts with are at
+        their means.
+        """
+        self._design_known()
+        level = fraction("level", level)
+        if len(self._estimates()[0]) > 1:
+            raise InputError("slopes() is for a number or two classes; coefficients() has those of several.")
+        (i,), (j,) = self._schema.indices(feature), self._schema.indices(by)
+        found = slopes_of(self, i, j)
+        values, se = (np.array([getattr(each, name) for each in found]) for name in ("value", "se"))
+        wide = self._critical(level) * se
+        return Coefficients(
+            values=values,
+            se=se,
+            low=values - wide,
+            high=values + wide,
+            level=level,
+            link=str(self._link_name),
+            scales=np.array([each.scale for each in found]),
+            reading=tuple(self._slope_words(each, float(half)) for each, half in zip(found, wide, strict=True)),
+            header=self._header(
+                {"method": "slopes", "level": level, "features": [self._names[i], self._names[j]]},
+                feature_names=tuple(f"{each.column} where {each.where}" for each in found),
+                output_names=self._estimates()[0],
+            ),
+        )
+
+    def remedies(
+        self, X: Any, y: Any, *, features: Any = None, sample_weight: Any = None, folds: int = 5, random_state: int = 0
+    ) -> Remedies:
+        """What helps where a straight line goes through a curve, tried on held-out rows: the logarithm of a feature, bins of
+        it, and an additive model. Of the features that are told to be bent, or of those that are named.
+        """
+        self._design_known()
+        return remedies_of(self, X, y, features, sample_weight, folds, random_state)
+
+    def _additive(self) -> Any:
+        """The additive model of the same family; None where there is none."""
+        from pellucid.glassbox.additive.model import AdditiveModel
+
+        return AdditiveModel(family="gaussian")
+
+    def _judged(self, one: Any, X: Any, fitted: Any, weights: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
+        """Deviances of held-out rows, of the mean of the fitted outcomes and of an estimator."""
+        fitted, y = np.asarray(fitted, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        return deviances(self._family(), one, X, y, float(np.average(fitted, weights=weights)))
+
+    def _family(self) -> Family:
+        return FAMILIES["gaussian"]
+
+    def _slope_words(self, slope: Slope, wide: float) -> str:
+        return slope_words(self, slope, wide)
 
     def _column_sds(self) -> FloatArray:
         return np.concatenate([np.sqrt(np.diag(spread)) for spread in self._spreads] or [np.empty(0)])

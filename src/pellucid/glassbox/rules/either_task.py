@@ -44,6 +44,11 @@ class EitherTask(GlassBox):
     def _classifies(self) -> bool:
         return bool(self.task_ == "classification")
 
+    @property
+    def _labels_or_none(self) -> Any:
+        """The classes; None where numbers are predicted."""
+        return self.classes_ if self._classifies else None
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regression."""
         measure = accuracy_score if self._classifies else r2_score

@@ -32,7 +32,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Importance
 from pellucid.explanations.attribution import Entries
 from pellucid.explanations.explanation import Header
-from pellucid.glassbox.base import Training
+from pellucid.glassbox.base import Training, caller, labels_of, one_row
 from pellucid.glassbox.rules import sayings
 from pellucid.glassbox.rules.bins import binned
 from pellucid.glassbox.rules.boosted_rules import Grove, boosted_rules
@@ -278,7 +278,8 @@ class RuleFit(EitherTask):
         )
 
     def _contributions(self, rows: Any) -> Attribution:
-        values = self._values(self._design(rows))
+        table = one_row(rows)
+        values = self._values(self._design(table))
         parts = self.coef_ * (values - self._means)
         base = float(self.intercept_ + self.coef_ @ self._means)
         cells = tuple(
@@ -294,10 +295,10 @@ class RuleFit(EitherTask):
             base=np.asarray(base),
             prediction=base + parts.sum(axis=1),
             entries=Entries(cells, members),
-            header=self._header(self.term_names_),
+            header=self._header(self.term_names_, library=caller(rows), row_labels=labels_of(self, table, rows)),
         )
 
-    def _header(self, names: tuple[str, ...]) -> Header:
+    def _header(self, names: tuple[str, ...], **fields: Any) -> Header:
         return Header(
             feature_names=names,
             output_names=self._output_names,
@@ -305,6 +306,7 @@ class RuleFit(EitherTask):
             cost=Cost(0, 0.0, 0, 0.0),
             settings={"model": type(self).__name__, "method": "terms"},
             classes=tuple(str(label) for label in getattr(self, "classes_", ())),
+            **fields,
         )
 
 

@@ -34,7 +34,7 @@ from pellucid.glassbox.rules import as_trees, sayings
 from pellucid.glassbox.rules.antecedents import Pool, mined
 from pellucid.glassbox.rules.bins import binned
 from pellucid.glassbox.rules.borders import coarse
-from pellucid.glassbox.rules.clauses import Clause, first_that_holds, paths
+from pellucid.glassbox.rules.clauses import first_that_holds, paths
 from pellucid.glassbox.rules.either_task import EitherTask, classifies
 from pellucid.glassbox.rules.growing import grown
 from pellucid.glassbox.rules.list_as_tree import MOST, as_tree
@@ -94,8 +94,8 @@ class RuleList(EitherTask):
     >>> from pellucid.glassbox import RuleList
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> print(RuleList(rules=1).fit(X, np.where(X[:, 1] > 0.5, "high", "low")).text())
-    if x1 > 0.5: high (100% of 104 rows)
-    else: low (100% of 96 rows)
+    if x1 ≤ 0.504: low (100% of 96 rows)
+    else: high (100% of 104 rows)
     """
 
     def __init__(
@@ -238,13 +238,8 @@ class RuleList(EitherTask):
     def rules_(self) -> tuple[Rule, ...]:
         """The rules in their order; the last one, without conditions, is what holds else."""
         check_is_fitted(self, "_clauses")
-        return tuple(self._rule(clause, value) for clause, value in zip((*self._clauses, ()), self._value, strict=True))
-
-    def _rule(self, clause: Clause, value: FloatArray) -> Rule:
-        said = sayings.conditions(clause, self._schema)
-        if self._classifies:
-            return Rule(conditions=said, prediction=self.classes_[value.argmax()].item(), columns_of_data=self._names)
-        return Rule(conditions=said, same=np.array([[value[0], value[0]]]), columns_of_data=self._names)
+        every = zip((*self._clauses, ()), self._value, strict=True)
+        return tuple(sayings.rule(clause, value, self._schema, self._labels_or_none) for clause, value in every)
 
     def text(self) -> str:
         """The list, one rule per line, with how many training rows each decides."""

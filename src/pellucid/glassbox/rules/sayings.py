@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data.schema import Feature, Schema
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.rule import Rule
 from pellucid.glassbox.rules.clauses import Clause, Part
 from pellucid.words import value_name
 
@@ -16,6 +18,14 @@ from pellucid.words import value_name
 def conditions(clause: Clause, schema: Schema) -> tuple[Condition, ...]:
     """The parts of a clause as conditions. Where missing values meet a part as well, its words say so."""
     return tuple(_condition(part, schema.features[part.feature]) for part in clause)
+
+
+def rule(clause: Clause, value: FloatArray, schema: Schema, classes: AnyArray | None) -> Rule:
+    """A clause as a rule that predicts the commonest of the classes, or, without classes, a number."""
+    said = conditions(clause, schema)
+    if classes is not None:
+        return Rule(conditions=said, prediction=classes.tolist()[int(value.argmax())], columns_of_data=schema.names)
+    return Rule(conditions=said, same=np.array([[value[0], value[0]]]), columns_of_data=schema.names)
 
 
 def words(clause: Clause, schema: Schema) -> str:

@@ -25,7 +25,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Importance, Rule
 from pellucid.explanations.attribution import Entries
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.glassbox.base import Training
+from pellucid.glassbox.base import Training, caller, known_codes, labels_of, one_row
 from pellucid.glassbox.rules import as_trees, sayings
 from pellucid.glassbox.rules.bins import binned
 from pellucid.glassbox.rules.clauses import paths, step
@@ -171,14 +171,9 @@ class ShortTree(EitherTask):
     def rules_(self) -> tuple[Rule, ...]:
         """One rule per leaf, from left to right."""
         clauses = paths(self._tree, self._levels)
-        return tuple(self._rule(clauses[leaf], leaf) for leaf in self._in_order() if self._tree.feature[leaf] < 0)
-
-    def _rule(self, clause: Any, leaf: int) -> Rule:
-        said = sayings.conditions(clause, self._schema)
-        value = self._tree.value[leaf]
-        if self._classifies:
-            return Rule(conditions=said, prediction=self.classes_[value.argmax()].item(), columns_of_data=self._names)
-        return Rule(conditions=said, same=np.array([[value[0], value[0]]]), columns_of_data=self._names)
+        leaves = [leaf for leaf in self._in_order() if self._tree.feature[leaf] < 0]
+        classes = self._labels_or_none
+        return tuple(sayings.rule(clauses[k], self._tree.value[k], self._schema, classes) for k in leaves)
 
     def _in_order(self) -> list[int]:
         order, open_ = [], [0]
@@ -217,7 +212,7 @@ class ShortTree(EitherTask):
 
     def what_if(self, row: Any) -> tuple[str, ...]:
         """For each split on the way of a row, what the tree predicts had the row gone the other way there."""
-        codes = self._design(row)
+        codes = self._design(one_row(row))
         if len(codes) != 1:
             raise InputError(f"row holds {len(codes)} rows; give one, such as X.iloc[[0]].")
         trees, node, said = self._ensemble(), 0, []
@@ -258,7 +253,8 @@ class ShortTree(EitherTask):
         )
 
     def _contributions(self, rows: Any) -> Attribution:
-        codes = self._design(rows)
+        table = one_row(rows)
+        codes = self._design(table)
         trees, tree = self._ensemble(), self._tree
         parts = np.zeros((len(codes), self.n_features_in_, tree.value.shape[1]))
         at = np.zeros(len(codes), dtype=np.intp)
@@ -278,13 +274,10 @@ class ShortTree(EitherTask):
             base=squeeze_outputs(tree.value[0, shown]),
             prediction=squeeze_outputs(tree.value[at][:, shown]),
             entries=Entries(
-                tuple(
-                    f.decode(np.where(c >= len(f.categories), np.nan, c) if f.categories is not None else c)
-                    for f, c in features
-                ),
+                tuple(feature.decode(known_codes(feature, column)) for feature, column in features),
                 tuple((name,) for name in self._names),
             ),
-            header=self._header({"method": "path"}),
+            header=self._header({"method": "path"}, library=caller(rows), row_labels=labels_of(self, table, rows)),
         )
 
     def _check_fitted(self) -> None:
@@ -292,7 +285,7 @@ class ShortTree(EitherTask):
 
         check_is_fitted(self, "_schema")
 
-    def _header(self, settings: dict[str, Any]) -> Header:
+    def _header(self, settings: dict[str, Any], **fields: Any) -> Header:
         return Header(
             feature_names=self._names,
             output_names=self._output_names,
@@ -300,4 +293,5 @@ class ShortTree(EitherTask):
             cost=Cost(0, 0.0, 0, 0.0),
             settings={"model": type(self).__name__, **settings},
             classes=tuple(str(label) for label in getattr(self, "classes_", ())),
+            **fields,
         )

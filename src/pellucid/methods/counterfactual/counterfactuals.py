@@ -17,7 +17,7 @@ When it misleads:
    "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
 4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
 
-Cost. That of the search, at most ``budget`` model rows; 50 rows for the robustness of each answer; ``refits`` fits; some
+Cost. That of the search, at most ``budget`` model rows and ``seconds``; 50 rows for the robustness of each answer; ``refits`` fits; some
 700 rows for a ``surface``.
 """
 
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.checks import flag, one_of, optional, whole
+from pellucid.checks import flag, one_of, optional, positive, whole
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
@@ -81,6 +81,7 @@ def counterfactuals(
     polish: bool = True,
     best_effort: bool = False,
     budget: int | None = None,
+    seconds: float | None = None,
     refits: int = 0,
     refit: Any = None,
     surface: Any = None,
@@ -90,7 +91,8 @@ def counterfactuals(
 ) -> Counterfactuals:
     """What would have to be different for the model to predict the target; ``otherwise`` searches what is not read."""
     n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
-    budget, refits = optional(whole, "budget", budget), whole("refits", refits, least=0)
+    budget, seconds = optional(whole, "budget", budget), optional(positive, "seconds", seconds)
+    refits = whole("refits", refits, least=0)
     if refit is not None and not refits:
         raise InputError("refit= fits the model again, which refits= asks for: give refits=10 with it.")
     method, options = one_of("method", method, METHODS), options or {}
@@ -111,15 +113,15 @@ def counterfactuals(
     pair = read_surface(surface, data.schema)
     request = Request(predictor, data, explained, target, run, said)
     problem = request.problem(budget)
-    chosen, options = choose(method, problem, options, otherwise)
+    chosen = choose(method, problem, options, otherwise)
     check_options(chosen, options)
     problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
     if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:
         found = Found(problem.x[None], proven=True, lower=0.0)
     else:
-        found = search(problem, chosen, n, options, polish=polish)
+        found = search(problem, chosen, n, options, polish=polish, seconds=seconds)
     rows, table = emitted(problem, found, n)
-    why = [] if len(rows) else _in_the_way(request, problem, chosen)
+    why = [] if len(rows) else _in_the_way(request, problem, chosen, budget, seconds)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
     if not len(rows) and best_effort:
         rows = _best_effort(problem)
@@ -133,6 +135,7 @@ def counterfactuals(
         "polish": polish,
         "best_effort": best_effort,
         "budget": budget,
+        "seconds": seconds,
         "refits": refits,
         **({} if pair is None else {"surface": [data.schema.names[j] for j in pair] or True}),
         **options,
@@ -154,13 +157,15 @@ def counterfactuals(
     return result
 
 
-def _in_the_way(request: Request, problem: Problem, chosen: str) -> list[Relaxed]:
+def _in_the_way(
+    request: Request, problem: Problem, chosen: str, budget: int | None, seconds: float | None
+) -> list[Relaxed]:
     """Which constraints block: part of the answer where there is no row, whether or not results are checked."""
     run, why = request.run, list[Relaxed]()
     if run.interrupted:
         return why
     with run.until_interrupted():
-        why = obstacles(request)
+        why = obstacles(request, budget, seconds)
         if chosen == "exact":  # which asks the model about no row that misses
             with run.checking():
                 search_quickly(problem)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -54,9 +56,10 @@ SEARCHES: dict[str, Callable[..., Found]] = {
     "adversarial": adversarial,
 }
 METHODS = ("auto", *SEARCHES)
-# Model rows where the caller sets no budget.
-BUDGETS = {"moc": 1_200, "diverse": 1_200, "neighbours": 1_200, "random": 2_000, "spheres": 3_000, "prototype": 2_000}
+# Model rows where the caller sets no budget; with the 50 around each of five answers moc's are 1,200 in all.
+BUDGETS = {"moc": 950, "diverse": 950, "neighbours": 1_200, "random": 2_000, "spheres": 3_000, "prototype": 2_000}
 BUDGETS |= {"adversarial": 2_000, "wachter": 10_000, "exhaustive": 200_000}
+_EVERYWHERE = ("problem", "n", "polish", "seconds")  # are no options of a search
 _PER_OBSTACLE, _MOST_OBSTACLES = 300, 8
 
 
@@ -78,37 +81,36 @@ class Request:
         )
 
 
-def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise: str) -> tuple[str, Mapping[str, Any]]:
-    """The search that answers, and its options: "auto" is exact where the model can be read.
-
-    With an option of another search "auto" is that one; without a proof its ``seconds`` mean nothing.
-    """
+def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise: str) -> str:
+    """The search that answers: "auto" is exact where the model can be read; with an option of another search, that."""
     if method != "auto":
-        return str(method), options
-    known = inspect.signature(exact).parameters
-    if all(name in known for name in options) and why_not(problem) is None:
-        return "exact", options
-    return otherwise, {name: value for name, value in options.items() if name not in known}
+        return str(method)
+    return "exact" if not options and why_not(problem) is None else otherwise
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Refuse options that the search does not have."""
-    known = [name for name in inspect.signature(SEARCHES[method]).parameters if name not in ("problem", "n", "polish")]
+    known = [name for name in inspect.signature(SEARCHES[method]).parameters if name not in _EVERYWHERE]
     for name in options:
         if name not in known:
             words = nearest(name, known) if known else "; it has none."
             raise InputError(f"{name}= is no option of method={method!r}{words}")
 
 
-def search(problem: Problem, method: str, n: int, options: Mapping[str, Any], *, polish: bool) -> Found:
-    """What the search finds; where the budget or the user ends it, the best so far."""
+def search(
+    problem: Problem, method: str, n: int, options: Mapping[str, Any], *, polish: bool, seconds: float | None = None
+) -> Found:
+    """What the search finds; where the budget, the time or the user ends it, the best so far."""
     found: Found | None = None
-    with problem.run.until_interrupted():
-        try:
-            taken = {"n": n} if "n" in inspect.signature(SEARCHES[method]).parameters else {}
-            found = SEARCHES[method](problem, polish=polish, **taken, **options)
-        except OutOfBudget:
-            pass
+    known = inspect.signature(SEARCHES[method]).parameters
+    taken: dict[str, Any] = {"n": n} if "n" in known else {}
+    if "seconds" in known:
+        taken |= {} if seconds is None else {"seconds": seconds}
+    else:
+        problem.asked.end = None if seconds is None else time.monotonic() + seconds
+    with problem.run.until_interrupted(), suppress(OutOfBudget):
+        found = SEARCHES[method](problem, polish=polish, **taken, **options)
+    problem.asked.end = None  # the answers are asked about as they are emitted, whatever the time
     return Found(problem.answers(), notes={"ended": "early"}) if found is None else found
 
 
@@ -164,12 +166,17 @@ class Relaxed:
     distance: float
 
 
-def obstacles(request: Request) -> list[Relaxed]:
-    """Each constraint left out in turn (then all of them): with which the target can be reached, the nearest first."""
-    found = []
+def obstacles(request: Request, budget: int | None = None, seconds: float | None = None) -> list[Relaxed]:
+    """Each constraint left out in turn (then all of them): with which the target can be reached, the nearest first.
+
+    All of them together take at most as many model rows, and as long, as the search itself may.
+    """
+    found, relaxed = [], _relaxations(request.said)
+    each = _PER_OBSTACLE if budget is None else min(_PER_OBSTACLE, budget // max(len(relaxed), 1))
     with request.run.checking():
-        for words, changes in _relaxations(request.said):
-            problem = request.problem(_PER_OBSTACLE, **changes)
+        for words, changes in relaxed:
+            problem = request.problem(each, **changes)
+            problem.asked.end = None if seconds is None else time.monotonic() + seconds / len(relaxed)
             rows = search_quickly(problem)
             if len(rows):
                 found.append(Relaxed(words, rows[0], float(problem.cost.shown(problem.cost.total(rows[:1]))[0])))

@@ -47,7 +47,7 @@ from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_o
 from pellucid.models.linear import Unlike
 from pellucid.reading.additive import read_additive
 from pellucid.reading.trees import Refusal, read_trees
-from pellucid.trees.nearest import Nearest
+from pellucid.trees.nearest import Nearest, is_compiled
 from pellucid.trees.plain.choice import can_compile
 
 _CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
@@ -60,8 +60,9 @@ def exact(problem: Problem, n: int = 5, *, seconds: float = 60.0, polish: bool =
     question = _question(problem)
     if isinstance(question, str):
         raise InputError(f"method='exact' needs a model that can be read: {question}; use method='moc'.")
-    end = time.monotonic() + seconds
-    return question.nearest(n, lambda: time.monotonic() < end)
+    question.compile()
+    question.end = time.monotonic() + seconds
+    return question.nearest(n)
 
 
 def why_not(problem: Problem) -> str | None:
@@ -118,7 +119,7 @@ def _of_trees(problem: Problem) -> _Question | str:
         )
 
     regions = _regions(problem, link, ensemble.n_outputs, float(size), probability=probability, single=single)
-    return _Question(problem, cells, regions, make)
+    return _Question(problem, cells, regions, make, compiled=is_compiled())
 
 
 def _of_sums(problem: Problem) -> _Question | str:
@@ -195,10 +196,21 @@ class _Question:
     regions: list[Rounding]
     make: Make
     smooth: frozenset[int] = frozenset()
+    compiled: bool = True
     nodes: int = 0
+    end: float = np.inf
 
-    def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
+    def compile(self) -> None:
+        """Has the search compiled, where it is not yet: what that takes is no part of the time for the search."""
+        if not self.compiled:
+            self._round(np.zeros((0, len(self.cells.players)), dtype=np.bool_), 0.0, np.inf, lambda: False)
+
+    def nearest(self, n: int) -> Found:
         """Answers, the nearest first."""
+
+        def go_on() -> bool:
+            return time.monotonic() < self.end
+
         changed = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
         found, others = self._first(go_on)
         rows = [] if found.row is None else [found.row]
@@ -223,10 +235,7 @@ class _Question:
         found = self._round(none, 0.0, np.inf, lambda: go_on() and time.monotonic() < quick)
         if found.proven or not go_on():
             return found, np.empty((0, len(self.problem.x)))
-        try:
-            others = local.nearest(self.problem)
-        except OutOfBudget:
-            others = self.problem.answers()
+        others = self._asked()
         if not len(others):
             return self._round(none, found.lower, np.inf, go_on), others
         cost = float(self.problem.cost.total(others[:1])[0])
@@ -234,6 +243,17 @@ class _Question:
         if better.row is None:
             return _Best(others[0], better.lower, better.proven), others[1:]
         return better, others
+
+    def _asked(self) -> FloatArray:
+        """Answers of a local search, the nearest first."""
+        asked = self.problem.asked
+        asked.end = self.end
+        try:
+            return local.nearest(self.problem)
+        except OutOfBudget:
+            return self.problem.answers()
+        finally:
+            asked.end = None
 
     def _changed(self, row: FloatArray) -> BoolArray:
         changed = self.problem.changed(row[None])[0]

@@ -18,7 +18,7 @@ When it misleads:
    whether the change is within the error with which the feature is measured;
 3. rows that are far from all data are ranked like others, though the model was never fitted there.
 
-Cost. That of `adversarial` for each row (``budget`` is the most model rows for each).
+Cost. That of `adversarial` for each row (``budget`` is the most model rows, ``seconds`` the time for each).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.checks import optional, whole
+from pellucid.checks import optional, positive, whole
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
@@ -68,6 +68,7 @@ def fragile_rows(
     fixed: Any = (),
     ranges: Mapping[Any, Any] | None = None,
     budget: int | None = None,
+    seconds: float | None = None,
     sampled_from: int = 0,
     run: Run,
 ) -> FragileRows:
@@ -76,7 +77,7 @@ def fragile_rows(
         raise InputError(
             "n= asks for several answers to one row; of several rows, the smallest change of each is found."
         )
-    budget = optional(whole, "budget", budget)
+    budget, seconds = optional(whole, "budget", budget), optional(positive, "seconds", seconds)
     none: Any = {"monotone": None, "relations": (), "feasible": None, "max_changes": None, "costs": None}
     said = {"fixed": fixed, "ranges": ranges, "distance": NORMS[norm]}
     found: list[_Answer] = []
@@ -84,7 +85,7 @@ def fragile_rows(
     with run.until_interrupted(lambda: bool(found)):
         for i in range(len(rows)):
             request = Request(predictor, data, rows.take(np.array([i])), target, run, {**said, **none})
-            found.append(_nearest(request, budget))
+            found.append(_nearest(request, budget, seconds))
             run.raise_if_interrupted()
     if run.interrupted and len(found) > 1:
         found = found[:-1] if not found[-1].done else found
@@ -94,6 +95,7 @@ def fragile_rows(
         "target": target if isinstance(target, str | int | float) or target is None else str(target),
         **plain_settings(said),
         "budget": budget,
+        "seconds": seconds,
         "random_state": run.seed,
     }
     result = _result(predictor, data, rows.take(np.arange(len(found))), found, settings, run, sampled_from)
@@ -115,16 +117,16 @@ class _Answer:
     done: bool
 
 
-def _nearest(request: Request, budget: int | None) -> _Answer:
+def _nearest(request: Request, budget: int | None, seconds: float | None) -> _Answer:
     """The smallest change of one row."""
     run = request.run
     problem = replace(request.problem(budget), scored=False)
     x, own = problem.x, problem.score(problem.x[None])[0]
     if problem.valid(x[None])[0]:
         return _Answer(x, x, np.nan, True, 0.0, own, own, problem.target.words, True)
-    chosen, _ = choose("auto", problem, {}, "adversarial")
+    chosen = choose("auto", problem, {}, "adversarial")
     problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
-    found = search(problem, chosen, 1, {}, polish=True)
+    found = search(problem, chosen, 1, {}, polish=True, seconds=seconds)
     rows, _ = emitted(problem, found, 1)
     lower = np.nan if found.lower is None else float(problem.cost.shown(np.array(found.lower)))
     words = problem.target.words

@@ -18,10 +18,13 @@ When it misleads:
 2. the search is random and has no certificate: there may be nearer answers (``lower`` is unknown);
 3. o4 speaks of one nearest row: an answer may lie beside an outlier (see its plausibility).
 
-Cost. ``population`` model rows per generation, and a few hundred for the local search.
+Cost. ``population`` model rows per generation, as far as the budget goes, and a few hundred for the local search.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -46,20 +49,25 @@ def moc(
     population, generations = whole("population", population, least=4), whole("generations", generations, least=0)
     seeds = nearest(problem) if polish else unlike(problem, 5)
     evolution = _Evolution(problem, population, seeds[: population // 2])
-    for _ in range(generations):
+    done = 0
+    while done < generations and (problem.left is None or problem.left >= population):
         evolution.generation()
-    return front(problem, evolution.observed)
+        done += 1
+    # So many generations as usual are as many as the budget has room for after the local search.
+    early = done < min(generations, 1) or done < generations != GENERATIONS
+    return front(problem, evolution.observed, {"ended": "early"} if early else {})
 
 
-def front(problem: Problem, observed: NearestObserved | None = None) -> Found:
+def front(problem: Problem, observed: NearestObserved | None = None, notes: Mapping[str, Any] | None = None) -> Found:
     """The non-dominated rows of all that were asked and reach the target, with the volume that they dominate."""
     rows = problem.answers()
     if not len(rows):
-        return Found(rows)
+        return Found(rows, notes=notes or {})
     found = objectives(problem, rows, observed or NearestObserved(problem.data, _KEPT_ROWS))[:, 1:]
     kept = non_dominated(found)
     reference = np.array([1.0, len(problem.players) + 1.0, 1.0])
-    return Found(rows[kept], notes={"hypervolume": hypervolume(found[kept], reference), "trade_offs": int(kept.sum())})
+    told = {"hypervolume": hypervolume(found[kept], reference), "trade_offs": int(kept.sum())}
+    return Found(rows[kept], notes={**told, **(notes or {})})
 
 
 def objectives(problem: Problem, rows: FloatArray, observed: NearestObserved) -> FloatArray:

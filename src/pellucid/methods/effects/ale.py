@@ -46,6 +46,7 @@ from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention
 from pellucid.stats import standard_error, weighted_mean, weighted_quantiles
 
+_QUARTERS = 4  # bins wide enough that their changes are more than the steps of a forest
 _ROWS_PER_BIN = 10
 _ROWS_PER_CELL = 20
 
@@ -84,6 +85,9 @@ def ale(
     def with_bins(some: Data, counts: Sequence[int]) -> list[tuple[FloatArray, FloatArray]]:
         return curves_with_bins(run, predictor, some, chosen[0], counts)
 
+    def changes(some: Data) -> tuple[FloatArray, IntArray, FloatArray]:
+        return wide_changes(run, predictor, some, chosen[0])
+
     caveats = ale_caveats(
         predictor,
         data,
@@ -98,6 +102,7 @@ def ale(
         recompute=recompute,
         with_bins=with_bins,
         second_order=_second_order(data, chosen, order) if run.checks else None,
+        changes=changes if len(chosen) == 1 and not axes[0].nominal else None,
     )
     return build_effect(
         "ale",
@@ -145,6 +150,16 @@ def curves_with_bins(
         mean = group_sums(axis.cell, axis.n_steps, data.weights[:, None] * (high - low)) / mass[:, None]
         curves.append((axis.points, highest_order((axis,), mass, mean)))
     return curves
+
+
+def wide_changes(run: Run, predictor: Predictor, data: Data, j: int) -> tuple[FloatArray, IntArray, FloatArray]:
+    """How the prediction of each row changes across its own quarter of the data, the quarter, and the spread of all."""
+    data = data.take(np.flatnonzero(~np.isnan(data.codes(j)) & (data.weights > 0)))
+    axis = make_axes(data, (j,), _QUARTERS)[0]
+    intervention = Intervention((j,), (data.pool(j, axis.points),), axis.stops()[:, :, None])
+    asked = answer(run, predictor, data, intervention)
+    low, high = asked.collect()
+    return high - low, axis.cell, np.asarray(asked.itself().std(axis=0))
 
 
 def _second_order(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> IntArray | None:

@@ -36,9 +36,9 @@ from pellucid.diagnostics.prototypes import neighbor_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Neighbors
 from pellucid.methods.attribution.shap import shap
+from pellucid.methods.examples.estimation.space import leaves_of
 from pellucid.methods.examples.prototypes import errors_of
 from pellucid.models import Predictor
-from pellucid.reading.trees import Refusal, read_trees
 from pellucid.runner import Run
 
 Distance = Literal["gower", "euclidean", "contributions", "leaves"] | Callable[[Any], Any]
@@ -104,12 +104,7 @@ def _apart(
             for each in (x, data.take(rows))
         )
         return np.asarray(np.linalg.norm(other - own, axis=1))
-    found = read_trees(run, predictor, data)
-    if isinstance(found, Refusal):
-        raise InputError(f"distance='leaves' needs a model of trees ({found.reason}); use distance='contributions'.")
-    mine, theirs = (
-        found.model.ensemble.leaves(found.model.encode(predictor.dressed(each.frame))) for each in (x, data.take(rows))
-    )
+    mine, theirs = (leaves_of(predictor, each, run, "distance") for each in (x, data.take(rows)))
     return np.asarray(1.0 - (mine == theirs).mean(axis=1))
 
 

@@ -88,7 +88,7 @@ def prototypes(
         "method": method,
         "by": by,
         "features": features if features is None or isinstance(features, str) else "function",
-        "kernel": kernel,
+        "kernel": space.similarity.kernel,
         "width": space.similarity.width,
         "sample": None if space.columns is None else len(space.columns),
         "random_state": run.seed,
@@ -265,7 +265,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
     widths = {
         name: sensitivity.at_width(space, chosen, factor, generator)
         for name, factor in (("at_half", 0.5), ("at_double", 2.0))
-        if method == "mmd"
+        if method == "mmd" and space.similarity.kernel != "leaves"
     }
     some = parts.data.spread(SAMPLE_ROWS)
     f = parts.predictor.restrict(sample_predictions(parts.predictor, parts.data.take(some), run))
@@ -275,8 +275,8 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
         mmd2=parts.chosen.mmd2,
         one=float(path.curve[0]),
         se=float("nan") if found.discrepancy is None else found.discrepancy.se,
-        itself=1.0 / (effective_size(space.weights) * space.spread),
-        alike=space.spread,
+        itself=1.0 / (effective_size(space.weights) * space.spread) if widths else 0.0,
+        alike=space.spread if widths else 0.0,
         kept=sensitivity.kept_criticisms(space, path, parts.odd, m) if len(parts.odd) and method == "mmd" else None,
         explained=sensitivity.explained_by_prototypes(space.similarity, chosen, some, f, at),
         beyond=(len(path.chosen), float(np.min(path.curve[m:]))) if method == "mmd" and len(path.chosen) > m else None,

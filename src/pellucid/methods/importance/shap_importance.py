@@ -10,8 +10,11 @@ rows have a weighted mean.
 Estimator. Trees and linear models are read, for all rows (at most 20,000; for a sample of 300 where a link stands
 between their sum and the prediction, as in boosted classifiers). Any other model is asked about a seeded
 sample of rows: as many as all coalitions allow within the ``budget`` of model rows (1,000,000 unless told), at least
-100 where that is possible. The standard error adds up the spread over rows and the estimator's own error, which may be
-the same for all rows and is counted as if it were. ``tolerance`` is that of the single contributions.
+100 where that is possible. The interval is about the population (with a background of one's own: given that). A row
+counts as explained and, where X is its own background, as a part of that: what it contributes is what all others
+contribute less, so its influence is ``|phi_ij| - s_j phi_ij`` with s_j the mean sign of phi_j. The standard error adds
+up the spread of that over rows and the estimator's own error, which may be the same for all rows and is counted as if
+it were; ends are Student's, corrected for skewness. ``tolerance`` is that of the single contributions.
 
 When it misleads:
 1. it is about predictions, not about how good they are: a feature the model has overfitted counts like any other;
@@ -34,7 +37,7 @@ from pellucid.methods.attribution.shap import shap
 from pellucid.methods.importance.request import Request
 from pellucid.reading import SumRows, TreeRows, read
 from pellucid.runner import Cost
-from pellucid.stats import interval, standard_error, weighted_mean
+from pellucid.stats import effective_size, skewed_interval, skewness, standard_error, weighted_mean
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000
@@ -54,14 +57,18 @@ def shap_importance(request: Request) -> Importance:
     why = shap(
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
     )
-    found = from_contributions(why, q.data.weights[rows])
+    found = from_contributions(why, q.data.weights[rows], own_background=q.background is None)
     return run.finish(found, settings={**found.settings, "method": "shap"}, library=q.data.caller)
 
 
-def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
-    """The mean absolute contributions in some rows, as a measure of importance that costs nothing more."""
-    values, errors = mean_absolute(why, weights)
-    low, high = interval(values, errors, least=0.0)
+def from_contributions(why: Attribution, weights: FloatArray, *, own_background: bool = False) -> Importance:
+    """The mean absolute contributions in some rows, as a measure of importance that costs nothing more.
+
+    ``own_background`` says that features are absent as in the data the rows come from.
+    """
+    values, errors, skew = mean_absolute(why, weights, own_background=own_background)
+    low, high = skewed_interval(values, errors, skew, effective_size(weights))
+    low = np.maximum(low, 0.0)
     return Importance(
         method="shap",
         measure="mean |contribution|",
@@ -84,12 +91,19 @@ def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
     )
 
 
-def mean_absolute(why: Attribution, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean over rows of the absolute contributions and its standard error, ``(features, outputs)``."""
-    size = np.abs(why.stacked())
-    own = why.se.reshape(size.shape)
-    drawn = standard_error(size, weights)
-    return weighted_mean(size, weights), np.hypot(drawn, weighted_mean(own, weights))
+def mean_absolute(
+    why: Attribution, weights: FloatArray, *, own_background: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean over rows of the absolute contributions, its standard error and the skewness of what it is a mean of,
+    ``(features, outputs)``.
+    """
+    phi = why.stacked()
+    size, own = np.abs(phi), why.se.reshape(phi.shape)
+    influence = size - weighted_mean(np.sign(phi), weights) * phi if own_background else size
+    drawn = standard_error(influence, weights)
+    error = np.hypot(drawn, weighted_mean(own, weights))
+    share = np.where(error > 0, drawn / np.where(error > 0, error, 1.0), 0.0)
+    return weighted_mean(size, weights), error, np.asarray(skewness(influence, weights) * share**3)
 
 
 def _read_rows(q: Request) -> int | None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.data.forest import Forest
 from pellucid.losses import find_loss
 from pellucid.methods.importance.folds import with_refits
 from pellucid.methods.influence.estimation.left_out import LeftOut, Request, spread_apart
@@ -98,11 +99,9 @@ def _sampled(known: _Known) -> IntArray:
     found = differences(q, present, known(tried, known.rows), known.rows)
     strength = np.log(np.abs(found).reshape(len(tried), -1).sum(axis=1) + 1e-300)
     looks = _looks(q, known.everything)
-    from sklearn.ensemble import RandomForestRegressor
-
-    forest = RandomForestRegressor(200, min_samples_leaf=3, random_state=q.run.seed).fit(looks[tried], strength)
+    forest = Forest.grown(looks[tried], strength[:, None], trees=200, leaf=3, tried=1.0, seed=q.run.seed)
     others = np.setdiff1d(np.arange(q.n_units), tried)
-    expected = forest.predict(looks[others])
+    expected = forest.predict(looks[others])[:, 0]
     known.try_out(np.sort(others[np.argsort(-expected, kind="stable")[: q.budget - len(tried)]]))
     return tried
 

@@ -7,21 +7,26 @@ other stays at b: the standard deviation over a of PD_jk(a, b), or for categorie
 standard deviation of i(j | b) over the values b, averaged over both directions. 0 where i(j | b) does not depend on b,
 as for additive models.
 
-Estimator. PD over a grid of observed values (at most `GRID`, at most `LEVELS` of the most frequent categories) and over
-some rows of the data. Standard errors from leaving out a tenth of the rows at a time. ``normalize=True`` divides by the
-standard deviation of the predictions, so that strengths compare between models; it does not divide by the pair's own
-effect, which would inflate weak pairs.
+Estimator. PD over a grid of observed values and over some rows of the data. The grid of a number with more than `GRID`
+values are the middles of its tenths (the 5%, 15%, ..., 95% quantiles), whose places do not depend on how many rows
+there are; of categories at most `LEVELS`, the most frequent. ``normalize=True`` divides by the standard deviation of
+the predictions, so that strengths compare between models; it does not divide by the pair's own effect, which would
+inflate weak pairs.
+Intervals are about the population: a tenth of the rows is left out at a time, of the averages, the quantiles (the table
+is interpolated where they come to lie) and the deviation of the predictions; Student's, on the scale of logarithms.
 
 When it misleads:
 1. it compares sizes of effects, not effects: an interaction that turns an effect round without changing its size (one
    centred feature times another, at two opposite values) is missed;
-2. every grid value counts alike, however rare;
+2. the tails of a feature, its outer twentieths, are not looked at;
 3. correlated features: the model is asked about rows that do not occur.
 
 Cost. Grid points squared times rows for each pair.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,18 +36,17 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Interactions, squeeze_outputs
 from pellucid.games.marginal import background_rows
-from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
+from pellucid.methods.importance.pdp_importance import curve_spread
 from pellucid.methods.interactions.estimation.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.reading import answer
 from pellucid.runner import constant_intervention
-from pellucid.stats import interval, weighted_mean
+from pellucid.stats import jackknife_interval, weighted_mean, weighted_quantiles
 
 GRID = 10
 LEVELS = 20
 _MOST_ROWS = 3_000_000  # model rows, unless the caller gives the number of rows
 _FEWEST = 50
-_PARTS = 10
 _ROUNDING = 1e-12
 
 
@@ -51,28 +55,35 @@ def greenwell(request: Request) -> Interactions:
     predictor, run = request.predictor, request.run
     columns = [_column(request, i) for i in range(len(request.players))]
     asked = {columns[i] for pair in request.sets for i in pair}
-    points = {j: grid_points(request.data, j) for j in sorted(asked)}
+    axes = {j: _Axis.of(request.data, j) for j in sorted(asked)}
+    points = {j: axis.points for j, axis in axes.items()}
     data = _rows(request, sum(len(points[columns[i]]) * len(points[columns[k]]) for i, k in request.sets))
     own = run.predict(predictor, data)
-    spread = np.sqrt(weighted_mean(np.square(own - weighted_mean(own, data.weights)), data.weights))
+    part = data.tenths
+    parts = range(int(part.max(initial=0)) + 1)
+    spread = _deviation(own, data.weights)
+    spreads = np.stack([_deviation(own, data.weights * (part != b)) for b in parts])
+    divisors = np.where(spread > 0, np.stack([spread, *spreads]), np.inf)
+    divisors = divisors if request.normalize else np.ones_like(divisors)
     strength = np.full((len(request.sets), own.shape[1]), np.nan)
-    se = np.full(strength.shape, np.nan)
+    values, se, low, high = (strength.copy() for _ in range(4))
     for s, (i, k) in enumerate(request.sets):
         if not run.interrupted:
             pair = columns[i], columns[k]
-            strength[s], se[s] = _pair(request, data, pair, (points[pair[0]], points[pair[1]]), own)
-    divisor = np.where(spread > 0, spread, np.inf) if request.normalize else np.ones_like(spread)
-    values, errors = strength / divisor, se / divisor
+            strength[s], without = _pair(request, data, pair, (axes[pair[0]], axes[pair[1]]), own)
+            values[s] = strength[s] / divisors[0]
+            se[s], low[s], high[s] = jackknife_interval(
+                values[s], without / np.where(divisors[1:] > 0, divisors[1:], np.inf)
+            )
     unknown = np.full(strength.shape, np.nan)
     unit = "standard deviations of the prediction" if request.normalize else "units of the prediction"
-    low, high = interval(values, errors, least=0.0)
     return Interactions(
         method="greenwell",
         against=request.against,
         measure=f"variation of one feature's effect with the other, in {unit}",
         sets=request.set_names,
         values=squeeze_outputs(values),
-        se=squeeze_outputs(errors),
+        se=squeeze_outputs(se),
         low=squeeze_outputs(low),
         high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
@@ -99,15 +110,68 @@ def _column(request: Request, i: int) -> int:
     return columns[0]
 
 
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """Where the effect of a feature is looked at, in codes, and where it would be without each tenth of the rows
+    ``(tenths, points)``; None for categories and few values, which stay.
+    """
+
+    points: FloatArray
+    moved: FloatArray | None
+
+    @classmethod
+    def of(cls, data: Data, j: int) -> _Axis:
+        codes, points = data.codes(j), grid_points(data, j)
+        if data.schema.features[j].nominal or len(_values(data, j)) <= GRID:
+            return cls(points, None)
+        part = data.tenths
+        place = np.searchsorted(points, _middles(codes, data.weights))
+        count = np.bincount(place, minlength=len(points))
+        moved = []
+        for b in range(int(part.max(initial=0)) + 1):
+            weights = data.weights * (part != b)
+            found = _middles(codes, weights) if (weights[~np.isnan(codes)] > 0).any() else points[place]
+            moved.append(np.bincount(place, found, minlength=len(points)) / count)
+        return cls(points, np.array(moved))
+
+    def without(self, table: FloatArray, b: int) -> FloatArray:
+        """A table ``(points, ...)`` where the points are without the b-th tenth of the rows, by straight lines."""
+        if self.moved is None or len(self.points) < 2:
+            return table
+        new = self.moved[min(b, len(self.moved) - 1)]
+        left = np.clip(np.searchsorted(self.points, new) - 1, 0, len(self.points) - 2)
+        t = ((new - self.points[left]) / np.diff(self.points)[left]).reshape(-1, *(1,) * (table.ndim - 1))
+        return np.asarray((1 - t) * table[left] + t * table[left + 1])
+
+
 def grid_points(data: Data, j: int) -> FloatArray:
-    """Where the effect of a feature is looked at, in codes: observed values, or the most frequent categories."""
+    """Where the effect of a feature is looked at, in codes: the middles of its tenths, its few values, or the most
+    frequent categories.
+    """
+    values = _values(data, j)
+    if data.schema.features[j].nominal:
+        codes = data.codes(j)
+        known = ~np.isnan(codes) & (data.weights > 0)
+        mass = np.bincount(np.searchsorted(values, codes[known]), weights=data.weights[known], minlength=len(values))
+        return np.sort(values[np.argsort(-mass, kind="stable")[:LEVELS]])
+    return values if len(values) <= GRID else np.unique(_middles(data.codes(j), data.weights))
+
+
+def _values(data: Data, j: int) -> FloatArray:
+    """The distinct codes in rows that count."""
     codes = data.codes(j)
-    known = ~np.isnan(codes) & (data.weights > 0)
-    if not data.schema.features[j].nominal:
-        return unique_points(codes[known], GRID)
-    levels, place = np.unique(codes[known], return_inverse=True)
-    mass = np.bincount(place, weights=data.weights[known], minlength=len(levels))
-    return np.sort(levels[np.argsort(-mass, kind="stable")[:LEVELS]])
+    return np.unique(codes[~np.isnan(codes) & (data.weights > 0)])
+
+
+def _middles(codes: FloatArray, weights: FloatArray) -> FloatArray:
+    return weighted_quantiles(codes, (np.arange(GRID) + 0.5) / GRID, weights)
+
+
+def _deviation(own: FloatArray, weights: FloatArray) -> FloatArray:
+    """Standard deviation of the predictions, per output; 0 where nothing counts."""
+    if not weights.sum() > 0:
+        return np.zeros(own.shape[1])
+    return np.asarray(np.sqrt(weighted_mean(np.square(own - weighted_mean(own, weights)), weights)))
 
 
 def _rows(request: Request, cells: int) -> Data:
@@ -117,15 +181,16 @@ def _rows(request: Request, cells: int) -> Data:
 
 
 def _pair(
-    request: Request, data: Data, pair: tuple[int, int], points: tuple[FloatArray, FloatArray], own: FloatArray
+    request: Request, data: Data, pair: tuple[int, int], axes: tuple[_Axis, _Axis], own: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The strength of one pair and its standard error, from the sums of the tenths of the rows."""
+    """The strength of one pair, and without each tenth of the rows."""
     outputs = own.shape[1]
+    points = axes[0].points, axes[1].points
     nominal = tuple(data.schema.features[j].nominal for j in pair)
+    part = data.tenths
     if min(len(p) for p in points) < 2:
-        return np.zeros(outputs), np.zeros(outputs)
+        return np.zeros(outputs), np.zeros((int(part.max(initial=0)) + 1, outputs))
     intervention = constant_intervention(data, pair, points)
-    part = tenths_of(data)
     mass = np.bincount(part, weights=data.weights)
     sums = np.zeros((len(mass), intervention.variants, outputs))
     seen = np.zeros((len(mass), intervention.variants))
@@ -135,27 +200,23 @@ def _pair(
             sums[b, batch.variants] += weights @ batch.predictions
             seen[b, batch.variants] += weights.sum()
     if request.run.interrupted:
-        return np.full(outputs, np.nan), np.full(outputs, np.nan)
+        return np.full(outputs, np.nan), np.full((len(mass), outputs), np.nan)
     floor = np.maximum(rounding(own), _ROUNDING * np.abs(own).max(axis=0))
 
-    def strength(kept: IntArray) -> FloatArray:
-        table = sums[kept].sum(axis=0) / seen[kept].sum(axis=0)[:, None]
-        found = table_strength(table.reshape(len(points[0]), len(points[1]), outputs), nominal)
+    def strength(table: FloatArray) -> FloatArray:
+        found = table_strength(table, nominal)
         return np.where(found <= floor, 0.0, found)
 
+    def table(kept: IntArray) -> FloatArray:
+        mean = sums[kept].sum(axis=0) / seen[kept].sum(axis=0)[:, None]
+        return np.asarray(mean.reshape(len(points[0]), len(points[1]), outputs))
+
     everything = np.arange(len(mass))
-    without = np.stack([strength(np.delete(everything, b)) for b in everything])
-    n = len(mass)
-    se = np.sqrt((n - 1) / n * np.square(without - without.mean(axis=0)).sum(axis=0))
-    return strength(everything), se
-
-
-def tenths_of(data: Data) -> IntArray:
-    """The tenth that each row belongs to, in turns; every tenth has rows that count."""
-    counting = np.flatnonzero(data.weights > 0)
-    part = np.zeros(len(data), dtype=np.intp)
-    part[counting] = np.arange(len(counting)) % min(_PARTS, len(counting))
-    return part
+    without = []
+    for b in everything:
+        first = axes[0].without(table(np.delete(everything, b)), b)
+        without.append(strength(np.moveaxis(axes[1].without(np.moveaxis(first, 1, 0), b), 0, 1)))
+    return strength(table(everything)), np.stack(without)
 
 
 def table_strength(table: FloatArray, nominal: tuple[bool, ...]) -> FloatArray:

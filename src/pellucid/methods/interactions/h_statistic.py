@@ -16,8 +16,9 @@ Estimator. Numerators are dividends, joint effects sums of dividends (see `divid
 models, from all rows against all rows; any other model is asked, about as many rows as cost three million model rows,
 unless
 ``rows`` says how many. Numerators below what rounding makes are exactly zero; 0/0 is 0.
-`low`, `high` and `se` come from a bootstrap of the rows in the sums, with the model and the background held fixed. To
-first order the background matters only as far as the interaction of a set itself depends on further features.
+`low`, `high` and `se` are about the population, with the model held fixed: a tenth of the rows is left out at a time,
+and Student's intervals are taken of logarithms. Up to `SPLIT` rows the tenth is left out of the background too; of more
+rows the background matters, to first order, only as far as the interaction of a set itself depends on further features.
 
 When it misleads: (1) a joint effect that is small makes any small interaction large by comparison: see `strength` and
 `joint`; (2) correlated features are asked about in combinations that do not occur, which inflates H, even above
@@ -35,28 +36,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, group_sums
+from pellucid.arrays import FloatArray
 from pellucid.diagnostics.by_measure import h_caveats
 from pellucid.explanations import Header, Interactions, squeeze_outputs
 from pellucid.methods.interactions.estimation.dividends import Dividends, Members, find_dividends, subsets_of
 from pellucid.methods.interactions.estimation.h_test import holm, interaction_p_values, outcomes
 from pellucid.methods.interactions.request import Request
+from pellucid.stats import jackknife_interval
 
+_CANCELLED = 1e-24  # of the variance of a part
 _CELLS = 1 << 25  # rows times parts times outputs that are held at once
-DRAWS = 200
-_LOTS = 1000
-_LEVEL = (0.025, 0.975)
 
 
 @dataclass(frozen=True, eq=False)
 class _Variances:
-    """Of the numerators, the joint effects and the predictions: ``(sets, outputs)``, and ``(draws, sets, outputs)``."""
+    """Of the numerators, the joint effects and the predictions: ``(sets, outputs)``; of the first two without each
+    tenth of the rows, too: ``(tenths, sets, outputs)``.
+    """
 
     numerator: FloatArray
     joint: FloatArray
     prediction: FloatArray
-    drawn_numerator: FloatArray
-    drawn_joint: FloatArray
+    numerators: FloatArray
+    joints: FloatArray
 
 
 def h_statistic(request: Request) -> Interactions:
@@ -68,13 +70,13 @@ def h_statistic(request: Request) -> Interactions:
     found = _variances(request, parts)
     p_values = interaction_p_values(request, parts) if request.p_values else None
     run.close()
-    strength, drawn_strength = np.sqrt(found.numerator), np.sqrt(found.drawn_numerator)
-    values, drawn = (
-        (_ratio(found.numerator, found.joint), _ratio(found.drawn_numerator, found.drawn_joint))
+    strength = np.sqrt(found.numerator)
+    values, without = (
+        (_ratio(found.numerator, found.joint), _ratio(found.numerators, found.joints))
         if request.normalize
-        else (strength, drawn_strength)
+        else (strength, np.sqrt(found.numerators))
     )
-    se, low, high = spread(drawn)
+    se, low, high = jackknife_interval(values, without)
     with np.errstate(invalid="ignore", divide="ignore"):
         joint = np.where(found.prediction > 0, found.joint / found.prediction, 0.0)
     result = Interactions(
@@ -105,7 +107,6 @@ def h_statistic(request: Request) -> Interactions:
                 "p_values": request.p_values,
                 "source": parts.source,
                 "rows": len(parts.rows),
-                "resamples": DRAWS,
                 "random_state": run.seed,
             },
             feature_names=request.feature_names,
@@ -116,21 +117,46 @@ def h_statistic(request: Request) -> Interactions:
 
 def _variances(request: Request, parts: Dividends) -> _Variances:
     """Variances of the centred parts over the rows, a portion of the sets at a time."""
-    resampling = Resampling.of(parts.rows.weights, request.run.generator("h.bootstrap"))
-    prediction, _ = resampling.variances(resampling.centred(parts.prediction))
+    tenth = parts.rows.tenths
+    share = parts.rows.weights / parts.rows.weights.sum()
+    mass = np.bincount(tenth, weights=share)
+    kept = [np.where(tenth == b, 0.0, share) / (1 - mass[b]) for b in range(len(mass))]
+    prediction = _variance(parts.prediction, share)
     prediction = np.where(prediction > np.square(parts.noise), prediction, 0.0)
-    found = []
-    for sets in _portions(request.sets, parts.prediction.size):
-        numerator, joint = _effects(request, parts, sets)
-        numerator = resampling.centred(numerator)
-        size = np.sqrt(np.tensordot(resampling.weights, np.square(numerator), axes=(0, 0)))
-        numerator = np.where(size <= parts.noise, 0.0, numerator)
-        found.append((*resampling.variances(numerator), *resampling.variances(resampling.centred(joint))))
-    top, drawn_top, bottom, drawn_bottom = (
-        np.concatenate(column, axis=axis) for column, axis in zip(zip(*found, strict=True), (0, 1, 0, 1), strict=True)
+    found: list[tuple[FloatArray, ...]] = []
+    split = parts.tenths
+    for sets in _portions(request.sets, parts.prediction.size * (len(mass) if split else 1)):
+        whole = _effects(request, parts, sets)
+        apart = [_effects(request, part, sets) for part in split] or [whole] * len(mass)
+        # Without a tenth of the background a mean over it is the whole one less what that tenth had.
+        without = [
+            [(all_ - mass[b] * own) / (1 - mass[b]) for all_, own in zip(whole, apart[b], strict=True)]
+            for b in range(len(mass))
+        ]
+        numerators = [_known(without[b][0], kept[b], parts.noise) for b in range(len(mass))]
+        joints = [_variance(without[b][1], kept[b]) for b in range(len(mass))]
+        found.append(
+            (_known(whole[0], share, parts.noise), _variance(whole[1], share), *map(np.stack, (numerators, joints)))
+        )
+    top, bottom, tops, bottoms = (
+        np.concatenate(column, axis=axis) for column, axis in zip(zip(*found, strict=True), (0, 0, 1, 1), strict=True)
     )
-    bottom = np.where(bottom > np.square(parts.noise), bottom, 0.0)
-    return _Variances(top, bottom, prediction, drawn_top, drawn_bottom)
+    # A joint effect is a sum, in which the interaction may cancel but for rounding.
+    bottom = np.where(bottom > np.maximum(np.square(parts.noise), _CANCELLED * top), bottom, 0.0)
+    bottoms = np.where(bottom > 0, bottoms, 0.0)
+    return _Variances(top, bottom, prediction, tops, bottoms)
+
+
+def _known(numerator: FloatArray, share: FloatArray, noise: FloatArray) -> FloatArray:
+    """The variance of a numerator, 0 where it is rounding."""
+    variance = _variance(numerator, share)
+    return np.where(np.sqrt(variance) <= noise, 0.0, variance)
+
+
+def _variance(parts: FloatArray, share: FloatArray) -> FloatArray:
+    """The variance of parts ``(rows, ...)`` over the rows."""
+    centred = parts - np.tensordot(share, parts, axes=(0, 0))
+    return np.asarray(np.tensordot(share, np.square(centred), axes=(0, 0)))
 
 
 def _effects(request: Request, parts: Dividends, sets: list[Members]) -> tuple[FloatArray, FloatArray]:
@@ -157,61 +183,3 @@ def _ratio(numerator: FloatArray, joint: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.sqrt(np.where(joint > 0, numerator / joint, np.nan))
     return np.where(numerator == 0, 0.0, ratio)
-
-
-# -- the bootstrap ---------------------------------------------------------------------------------
-#
-# Variances over rows, and how they vary when the rows are drawn anew.
-#
-# The parts of the predictions stay what they are; only the rows over which they are averaged are resampled, so that 200
-# draws cost next to nothing. With many rows, these are first dealt into a thousand lots at random, and whole lots are
-# drawn: the spread of a mean over lots is that of a mean over rows.
-
-
-@dataclass(frozen=True, eq=False)
-class Resampling:
-    """Weights of the rows, the lot of each, and how often every lot is in each draw ``(draws, lots)``."""
-
-    weights: FloatArray
-    lot: IntArray
-    counts: FloatArray
-
-    @classmethod
-    def of(cls, weights: FloatArray, generator: np.random.Generator, lots: int = _LOTS) -> Resampling:
-        n = len(weights)
-        lots = min(n, lots)
-        dealt = np.arange(n) if lots == n else generator.permutation(n) * lots // n
-        drawn = generator.integers(lots, size=(DRAWS, lots)) + lots * np.arange(DRAWS)[:, None]
-        counts = np.bincount(drawn.reshape(-1), minlength=DRAWS * lots).reshape(DRAWS, lots)
-        return cls(weights / weights.sum(), np.asarray(dealt, dtype=np.intp), counts.astype(np.float64))
-
-    def centred(self, parts: FloatArray) -> FloatArray:
-        """Parts ``(rows, ...)`` less their mean."""
-        return np.asarray(parts - np.tensordot(self.weights, parts, axes=(0, 0)))
-
-    def variances(self, centred: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The variance of each part of centred parts ``(rows, ...)``, and in every draw ``(draws, ...)``."""
-        shape = centred.shape[1:]
-        flat = centred.reshape(len(centred), -1)
-        weighted = self.weights[:, None] * flat
-        lots = self.counts.shape[1]
-        first, second = group_sums(self.lot, lots, weighted), group_sums(self.lot, lots, weighted * flat)
-        mass = self.counts @ group_sums(self.lot, lots, self.weights)
-        mass = np.where(mass > 0, mass, np.nan)[:, None]
-        drawn = self.counts @ second / mass - np.square(self.counts @ first / mass)
-        return second.sum(axis=0).reshape(shape), np.maximum(drawn, 0.0).reshape(len(drawn), *shape)
-
-
-def spread(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard error and the bounds of a 95% interval from draws ``(draws, ...)``; draws that are undefined do not
-    count.
-    """
-    if not np.isnan(draws).any():
-        low, high = np.quantile(draws, _LEVEL, axis=0)
-        return draws.std(axis=0, ddof=1), low, high
-    enough = (~np.isnan(draws)).sum(axis=0) > DRAWS // 2
-    filled = np.where(enough, draws, 0.0)
-    low, high = np.nanquantile(filled, _LEVEL, axis=0)
-    error = np.nanstd(filled, axis=0, ddof=1)
-    unknown = np.where(enough, 0.0, np.nan)
-    return error + unknown, low + unknown, high + unknown

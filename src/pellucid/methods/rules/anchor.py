@@ -109,8 +109,8 @@ def anchor(
         general = general_caveats(predictor, data, run)
         measured = [Checked(setting.common(i), *both) for i, both in enumerate(other)]
         rules = [
-            changed(rule, caveats=(*general, *anchor_caveats(rule, data, checked, run)))
-            for rule, checked in zip(rules, measured, strict=True)
+            changed(rule, caveats=(*general, *anchor_caveats(rule, data, explained.take(np.array([i])), checked, run)))
+            for i, (rule, checked) in enumerate(zip(rules, measured, strict=True))
         ]
     rules = [run.finish(rule) for rule in rules]
     return rules[0] if len(rules) == 1 else _as_rules(rules, explained.row_labels)

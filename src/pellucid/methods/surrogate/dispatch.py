@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,15 +40,17 @@ def surrogate(
     near: Any = None,
     size: Any = None,
     folds: Any = 5,
+    named: Mapping[str, Callable[[], Any]] | None = None,
     run: Run,
 ) -> Surrogate | Surrogates:
-    """A surrogate, or several side by side where ``kind`` is a list."""
+    """A surrogate, or several side by side where ``kind`` is a list; ``named`` makes estimators that go by a name."""
     several = isinstance(kind, list | tuple)
     kinds = list(kind) if several else [kind]
     if not kinds:
         raise InputError("the list of kinds is empty; give at least one, such as kind=['tree', 'linear'].")
+    known = named or {}
     for one in kinds:
-        _known(one)
+        _known(one, (*KINDS, *known))
     wanted = _size(size)
     task, noted = task_of(predictor, data, rows, weights, near, folds, run)
     settings = {
@@ -60,7 +62,8 @@ def surrogate(
         **noted,
     }
     chance = _chance(predictor, task, run)
-    found = [_one(predictor, task, one, wanted, settings, chance, run) for one in kinds]
+    made = [(one, known[one]() if isinstance(one, str) and one in known else one) for one in kinds]
+    found = [_one(predictor, data, task, one, wanted, settings, chance, run) for one in made]
     if not several:
         return found[0]
     header = replace(found[0].header, caveats=(), settings={**settings, "kinds": [one.kind for one in found]})
@@ -75,15 +78,17 @@ def surrogate(
 
 def _one(
     predictor: Predictor,
+    data: Data,
     task: Task,
-    kind: Any,
+    named: tuple[Any, Any],
     wanted: float | None,
     settings: Mapping[str, Any],
     chance: float | None,
     run: Run,
 ) -> Surrogate:
     fixed = None if wanted is None or wanted < 1 else int(wanted)
-    name = kind if isinstance(kind, str) else _name(kind)
+    given, kind = named
+    name = given if isinstance(given, str) else _name(given)
     fitter = _fitter(predictor, task, kind, fixed, run)
     found = fidelity(task, fitter, run)
     size = _chosen(found, wanted, fixed, fitter)
@@ -107,7 +112,7 @@ def _one(
         replacement=replacement(predictor, task, held),
         **_looks(fitter, found, size, held, predictor, run),
     )
-    return run.finish(result, surrogate_caveats(predictor, task.data, run, result, chance))
+    return run.finish(result, surrogate_caveats(predictor, data, run, result, chance))
 
 
 def _looks(
@@ -158,13 +163,13 @@ def _size(size: Any) -> float | None:
     return fraction("size", size, also="a whole number of leaves, features or terms, or None")
 
 
-def _known(kind: Any) -> None:
+def _known(kind: Any, names: Sequence[str]) -> None:
     if isinstance(kind, str):
-        if kind not in KINDS:
-            raise InputError(f"kind={kind!r} is not known{nearest(kind, KINDS)} An estimator works too.")
+        if kind not in names:
+            raise InputError(f"kind={kind!r} is not known{nearest(kind, names)} An estimator works too.")
     elif not is_estimator(kind):
         raise InputError(
-            f"kind must be one of {', '.join(KINDS)}, or an estimator with fit and predict, got a value of type"
+            f"kind must be one of {', '.join(names)}, or an estimator with fit and predict, got a value of type"
             f" {type(kind).__name__}."
         )
 

@@ -20,7 +20,7 @@ class Known:
     def __init__(self, problem: Problem, seeds: FloatArray) -> None:
         self.problem, self.x = problem, problem.x
         self.targets = progress(problem)
-        self.observed = [np.unique(column[~np.isnan(column)]) for column in all_codes(problem.data).T]
+        self.observed = [np.sort(column[~np.isnan(column)]) for column in all_codes(problem.data).T]
         self.known = np.empty((0, len(self.x)))
         self.single: dict[tuple[int, float], FloatArray] = {}
         self.share, self.misses = 1.0, 0
@@ -47,14 +47,18 @@ class Known:
         self.known = np.concatenate([self.known, walk_back(self.problem, rows[order], rounds=10)])
         return self.reach < before - ALIKE
 
-    def ask(self, rows: FloatArray, most: int | None = None) -> bool:
-        """Asks about rows that are allowed, nearer than the best answer and new; whether one of them is better."""
+    def new(self, rows: FloatArray) -> FloatArray:
+        """Rows on the choices: those that are allowed, nearer than the best answer and not asked yet."""
         rows = np.unique(self.problem.snap(rows), axis=0)
         cost = self.problem.cost.total(rows)
         rows = rows[(cost < self.reach - ALIKE) & self.problem.changed(rows).any(axis=1)]
         rows = rows[self.problem.allowed(rows)]
         known = self.problem.asked.known
-        rows = rows[[row.tobytes() not in known for row in rows]]
+        return rows[[row.tobytes() not in known for row in rows]]
+
+    def ask(self, rows: FloatArray, most: int | None = None) -> bool:
+        """Asks about rows that are worth it (`new`), at most so many; whether one of them is better."""
+        rows = self.new(rows)
         if most is not None and len(rows) > most:
             rows = rows[np.argsort(self.problem.cost.total(rows), kind="stable")[:most]]
         if not len(rows):
@@ -77,17 +81,19 @@ class Known:
 
     # -- moves -----------------------------------------------------------------------------------
 
-    def values(self, j: int) -> FloatArray:
-        """Values of a feature worth trying: levels; numbers dense near the row's own, and observed ones."""
+    def values(self, j: int, share: float = 1.0) -> FloatArray:
+        """Values of a feature worth trying: levels; numbers dense near the row's own, and observed ones, that cost at
+        most a share of the best answer.
+        """
         choices, x = self.problem.choices[j], self.x[j]
         if not self.problem.free[j]:
             return np.empty(0)
         if choices.nominal or np.isnan(x):
-            values = choices.values if choices.values is not None else self.observed[j]
+            values = choices.values if choices.values is not None else np.unique(self.observed[j])
             if len(values) > 4 * OBSERVED:
                 values = values[np.linspace(0, len(values) - 1, 4 * OBSERVED).astype(np.intp)]
             return values[values != x]
-        within = radius(self.problem, j, self.reach)
+        within = radius(self.problem, j, share * self.reach)
         found = []
         for sign, whole in ((1.0, choices.high - x), (-1.0, x - choices.low)):
             room = min(whole, within)
@@ -96,9 +102,9 @@ class Known:
             found.append(x + sign * np.geomspace(max(choices.step, room / 512), room, PER_SIDE))
             apart = (self.observed[j] - x) * sign
             seen = self.observed[j][(apart > 0) & (apart <= room)]
-            if len(seen) > OBSERVED:
+            if len(np.unique(seen)) > OBSERVED:
                 seen = seen[np.unique(np.linspace(0, len(seen) - 1, OBSERVED).astype(np.intp))]
-            found.append(seen)
+            found.append(np.unique(seen))
         return np.concatenate(found) if found else np.empty(0)
 
 

@@ -4,6 +4,8 @@
 2. Ask about single changes within reach of the best answer so far (dense near the row, and at observed values).
 3. Guess which changes do it together, taking effects as additive (`progress`); ask about the cheapest.
 4. Exchange: move any one feature while another change is undone or shortened.
+5. Sweep over the observed values within reach; build on rows that fall short (effects on top of theirs).
+6. Draw a few changes at random within reach, as long as that helps.
 
 Every step is one call of the model, nothing dearer than the best answer so far is asked, and whatever helps is walked
 back at once. It has no certificate: on the tree models of the tests it is at the optimum in most cases.
@@ -15,7 +17,16 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.methods.counterfactual.search.known import OBSERVED, Known
-from pellucid.methods.counterfactual.search.moves import AT_ONCE, Draws, bracketed, exchanges, refined, together
+from pellucid.methods.counterfactual.search.moves import (
+    AT_ONCE,
+    Draws,
+    bracketed,
+    exchanges,
+    on_top,
+    promising,
+    refined,
+    together,
+)
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
@@ -33,6 +44,9 @@ def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) 
         if not search.combine():
             break
     search.exchange()
+    search.sweep()
+    search.build()
+    search.exchange()
     search.spread(generator)
     search.exchange()
     return search.best()
@@ -41,11 +55,11 @@ def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) 
 class _Local(Known):
     """The steps of the search, on what is known."""
 
-    def _moves(self) -> FloatArray:
-        """Every single change: one row for each value of each player."""
+    def _moves(self, share: float = 1.0) -> FloatArray:
+        """Every single change: one row for each value of each player; numbers within a share of what is in reach."""
         rows = []
         for j in range(len(self.x)):
-            values = self.values(j)
+            values = self.values(j, share)
             moved = np.repeat(self.x[None], len(values), axis=0)
             moved[:, j] = values
             rows.append(moved)
@@ -88,14 +102,42 @@ class _Local(Known):
     def combine(self) -> bool:
         """A round of single changes within reach, and of several changes that should do it together."""
         self.ask(refined(self), most=AT_ONCE // 2)
-        guesses = [self._moves(), *(together(self, k, target) for k, target in enumerate(self.targets))]
+        self.ask(self._moves(0.25), most=AT_ONCE // 2)
+        guesses = [self._moves(), *(together(self, target) for target in self.targets)]
         better = self.ask(np.concatenate(guesses), most=AT_ONCE)
         if not better:
             self.misses += 1
             self.share *= 0.85
         return self.misses < 3
 
-    def spread(self, generator: np.random.Generator, rounds: int = 4, size: int = 80, quiet: int = 2) -> None:
+    def sweep(self, most: int = 120) -> None:
+        """Single changes to every observed number within reach, evenly fewer where they are many: predictions may jump
+        up and down again between the values that were asked about.
+        """
+        rows = []
+        for j in np.flatnonzero(self.problem.free & ~self.problem.nominal & ~np.isnan(self.x)).tolist():
+            values = np.unique(self.observed[j])
+            moved = np.repeat(self.x[None], len(values), axis=0)
+            moved[:, j] = values
+            rows.append(moved)
+        if not rows or not len(self.known):
+            return
+        within = self.new(np.concatenate(rows))
+        self.ask(within[:: -(-len(within) // most)] if len(within) else within)
+
+    def build(self, bases: int = 4) -> None:
+        """Single changes on top of rows that fall short, the most promising first, and what they should do together."""
+        used: set[bytes] = set()
+        for _ in range(bases):
+            for target in self.targets:
+                base = promising(self, target, used)
+                if base is None:
+                    continue
+                used.add(self.problem.changed(base[None]).tobytes())
+                self.ask(on_top(self, target, base), most=AT_ONCE)
+                self.ask(together(self, target, base), most=AT_ONCE // 2)
+
+    def spread(self, generator: np.random.Generator, rounds: int = 4, size: int = 80, quiet: int = 1) -> None:
         """Draws of a few changes that share a cost within reach, more often of those that helped (cross-entropy)."""
         free = np.flatnonzero(self.problem.free)
         if not len(free):

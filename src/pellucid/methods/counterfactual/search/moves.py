@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,21 @@ AT_ONCE = 100  # combinations asked in a round
 _LEVELS, _PER_LEVEL = 64, 4  # of gain, up to what is needed; sets of changes that are kept of each
 
 
-def together(search: Known, k: int, target: Progress) -> FloatArray:
-    """The cheapest sets of changes whose gains, added up, reach target ``k``.
+def together(search: Known, target: Progress, base: FloatArray | None = None) -> FloatArray:
+    """The cheapest sets of changes, on top of those of ``base``, whose gains, added up, reach the target.
 
     A knapsack, feature by feature: of the sets so far whose gains are about the same, the few cheapest are kept.
     """
-    problem, need = search.problem, target.need * search.share
-    which, value, price, gain = _frontier(search, k)
-    sets = _Sets(problem.x[None].copy(), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.intp))
-    for j in np.unique(which).astype(np.intp):
-        own = which == j
-        sets = sets.joined(int(j), value[own], price[own], gain[own])
+    problem = search.problem
+    base = problem.x if base is None else base
+    price, gain = float(problem.cost.total(base[None])[0]), float(target.gain(problem.score(base[None]))[0])
+    need = (target.need - gain) * search.share
+    steps = _frontier(search, target, base)
+    start = np.zeros(1, dtype=np.intp) + problem.changes(base[None])
+    sets = _Sets(base[None].copy(), np.array([price]), np.zeros(1), start)
+    for j in np.unique(steps.which):
+        own = steps.which == j
+        sets = sets.joined(int(j), steps.value[own], steps.price[own], steps.gain[own])
         within = sets.price < search.reach
         if problem.max_changes is not None:
             within &= sets.changes <= problem.max_changes
@@ -114,24 +119,80 @@ def bracketed(search: Known, most: int = 3) -> FloatArray:
     return rows
 
 
-def _frontier(search: Known, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Single changes of which none gains as much for less: feature, value, cost and gain of each."""
-    found: list[tuple[float, float, float, float]] = []
+class _Steps(NamedTuple):
+    """Single changes of a row: of which feature, to which value, what each costs more and gains."""
+
+    which: IntArray
+    value: FloatArray
+    price: FloatArray
+    gain: FloatArray
+
+
+def _steps(search: Known, target: Progress, base: FloatArray) -> _Steps:
+    """All that the model was asked about that differs from ``base`` in one feature."""
+    problem, rows = search.problem, search.problem.so_far()
+    differ = (rows != base) & ~(np.isnan(rows) & np.isnan(base))
+    one = np.flatnonzero(differ.sum(axis=1) == 1)
+    rows, which = rows[one], differ[one].argmax(axis=1)
+    price = problem.cost.total(rows) - problem.cost.total(base[None])
+    gain = target.gain(problem.score(rows)) - target.gain(problem.score(base[None]))
+    return _Steps(which, rows[np.arange(len(rows)), which], price, gain)
+
+
+def _frontier(search: Known, target: Progress, base: FloatArray) -> _Steps:
+    """The single changes of a row of which none gains as much for less."""
+    steps = _steps(search, target, base)
+    kept = []
+    for j in np.unique(steps.which):
+        best, paid = -np.inf, False
+        own = np.flatnonzero(steps.which == j)
+        for i in own[np.lexsort((-steps.gain[own], steps.price[own]))]:
+            if not paid and steps.price[i] >= 0:
+                best, paid = max(best, 0.0), True  # no change at all
+            if steps.gain[i] > best + 1e-9:
+                kept.append(i)
+                best = steps.gain[i]
+    return _Steps(steps.which[kept], steps.value[kept], steps.price[kept], steps.gain[kept])
+
+
+def promising(search: Known, target: Progress, used: set[bytes]) -> FloatArray | None:
+    """Of the rows that fall short, the one that lacks least for what may still be spent on it; None: none is left."""
     problem = search.problem
-    for j in range(len(problem.x)):
-        known = [(value, gain[k]) for (feature, value), gain in search.single.items() if feature == j]
-        if not known:
-            continue
-        values, gains = np.array(known).T
-        rows = np.repeat(problem.x[None], len(values), axis=0)
-        rows[:, j] = values
-        prices, best = problem.cost.total(rows), 0.0
-        for i in np.lexsort((-gains, prices)):
-            if gains[i] > best + 1e-9 and prices[i] < search.reach:
-                found.append((j, values[i], prices[i], gains[i]))
-                best = gains[i]
-    which, value, price, gain = np.array(found).reshape(-1, 4).T
-    return which, value, price, gain
+    rows = problem.so_far()
+    cost, gain = problem.cost.total(rows), target.gain(problem.score(rows))
+    lacks, room = target.need - gain, search.reach - cost
+    able = (lacks > 0) & (room > 0) & (gain > 0) & problem.changed(rows).any(axis=1) & problem.allowed(rows)
+    able &= [changed.tobytes() not in used for changed in problem.changed(rows)]
+    rate = np.where(able, lacks / np.where(np.isfinite(room) & (room > 0), room, 1.0), np.inf)
+    if not len(rows) or not able.any():
+        return None
+    return np.asarray(rows[int(np.argmin(rate))])
+
+
+def on_top(search: Known, target: Progress, base: FloatArray, per_side: int = 4) -> FloatArray:
+    """Single changes of a row: to what is known to gain by itself, and to a few values within reach."""
+    problem, x = search.problem, search.x
+    spent = problem.cost.total(base[None])[0]
+    known = _frontier(search, target, x)
+    out = []
+    for j in np.flatnonzero(problem.free).tolist():
+        values = [known.value[known.which == j]]
+        if problem.nominal[j] or np.isnan(x[j]):
+            values.append(search.values(j))
+        else:
+            back = base.copy()
+            back[j] = x[j]
+            room = radius(problem, j, search.reach - spent + (spent - problem.cost.total(back[None])[0]))
+            for sign, whole in ((1.0, problem.choices[j].high - x[j]), (-1.0, x[j] - problem.choices[j].low)):
+                far = min(whole, room)
+                if far > 0:
+                    values.append(x[j] + sign * np.geomspace(max(problem.choices[j].step, far / 64), far, per_side))
+            values.append(x[j : j + 1])
+        some = np.concatenate(values)
+        moved = np.repeat(base[None], len(some), axis=0)
+        moved[:, j] = some
+        out.append(moved)
+    return np.concatenate(out) if out else np.empty((0, len(x)))
 
 
 def exchanges(search: Known, best: FloatArray, steps: int) -> FloatArray:

@@ -7,6 +7,7 @@ per row and never beyond the budget.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,14 +31,17 @@ ALIKE = 1e-12  # costs that differ by less are the same
 
 
 class OutOfBudget(Exception):
-    """The model rows that may be asked are used up; searches end with the best so far."""
+    """The model rows that may be asked, or the time, are used up; searches end with the best so far."""
 
 
 @dataclass(eq=False)
 class Asked:
-    """What the model said so far: the full prediction of each row that was asked, and how many may still be."""
+    """What the model said so far: the full prediction of each row that was asked, how many may still be, and until
+    when (by the clock of `time.monotonic`).
+    """
 
     budget: int | None = None
+    end: float | None = None
     known: dict[bytes, FloatArray] = field(default_factory=dict)
     gradients: int = 0
     around: dict[bytes, FloatArray] = field(default_factory=dict)  # predictions of the rows around an answer
@@ -188,6 +192,8 @@ class Problem:
         known = self.asked.known
         keys = [row.tobytes() for row in np.ascontiguousarray(rows) + 0.0]
         new = {key: i for i, key in enumerate(keys) if key not in known}
+        if new and self.asked.end is not None and time.monotonic() > self.asked.end:
+            raise OutOfBudget
         some = list(new.items())[: self.left]
         if some:
             table = self.data.of_codes(rows[[i for _, i in some]])

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.embedding import standardised
-from pellucid.data.similarity import Cells, Points, Similarity
+from pellucid.data.similarity import Points, Rows, Similarity
 from pellucid.explanations import RowMap
 from pellucid.stats import weighted_mean
 
@@ -73,7 +73,7 @@ def _contrast(has: FloatArray, inside: AnyArray, w: FloatArray) -> float:
     return float((weighted_mean(has[inside], w[inside]) - share) / np.sqrt(share * (1 - share)))
 
 
-def row_map(data: Data, rows: Points | Cells, examples: IntArray, witness: FloatArray, *, plain: bool) -> RowMap:
+def row_map(data: Data, rows: Rows, examples: IntArray, witness: FloatArray, *, plain: bool) -> RowMap:
     """Some of the rows, and the examples, in the plane."""
     some = data.spread(_MAP_ROWS)
     both = [j for j, feature in enumerate(data.schema.features) if not feature.nominal]
@@ -82,7 +82,7 @@ def row_map(data: Data, rows: Points | Cells, examples: IntArray, witness: Float
         names = (data.schema.names[both[0]], data.schema.names[both[1]])
     else:
         plain = False
-        full = standardised(data) if isinstance(rows, Cells) else rows.right[:, :-2].astype(np.float64)
+        full = rows.right[:, :-2].astype(np.float64) if isinstance(rows, Points) else standardised(data)
         full = np.column_stack([full, np.zeros((len(full), 2))])  # two axes at least
         centred = full[some] - full[some].mean(axis=0)
         size, axes = np.linalg.svd(np.vstack([centred, np.zeros((2, full.shape[1]))]), full_matrices=False)[1:]

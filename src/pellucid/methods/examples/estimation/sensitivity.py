@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.data.similarity import Cells, Points, Similarity
+from pellucid.data.similarity import Similarity
 from pellucid.methods.examples.criticisms import criticise
 from pellucid.methods.examples.estimation.space import Space
 from pellucid.methods.examples.mmd import Selection, exchanged, given, greedy
@@ -25,7 +25,7 @@ def at_width(
     drawn = counting if len(counting) <= _ROWS else generator.choice(counting, _ROWS, replace=False)
     some, places = np.unique(np.concatenate([drawn, chosen]), return_inverse=True)
     weights = np.where(np.isin(some, drawn), space.weights[some], 0.0)
-    rows = _taken(space.similarity.rows, some)
+    rows = space.similarity.rows.take(some)
     groups = None if space.similarity.groups is None else space.similarity.groups[some]
     other = replace(space.similarity, rows=rows, width=space.similarity.width * factor, groups=groups)
     kappa = other.means(weights)
@@ -35,17 +35,6 @@ def at_width(
     best = greedy(other, kappa, len(chosen), spread=spread, allowed=free)
     best = exchanged(other, kappa, best, spread=spread, allowed=free, rounds=_ROUNDS)
     return own.mmd2, min(best.mmd2, own.mmd2), float(best.curve[0])
-
-
-def _taken(rows: Points | Cells, some: IntArray) -> Points | Cells:
-    """The same for some of the rows."""
-    other = object.__new__(type(rows))
-    if isinstance(rows, Points) and isinstance(other, Points):
-        other.left, other.right = rows.left[some], rows.right[some]
-    elif isinstance(rows, Cells) and isinstance(other, Cells):
-        other.columns, other.n = [column[some] for column in rows.columns], len(some)
-        other.nominal, other.gaps = rows.nominal, rows.gaps
-    return other
 
 
 def kept_criticisms(space: Space, path: Selection, criticisms: IntArray, m: int) -> float:

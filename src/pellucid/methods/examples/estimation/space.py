@@ -12,13 +12,14 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import positive, whole
 from pellucid.data import Data
 from pellucid.data.embedding import embedded, standardised
-from pellucid.data.similarity import Cells, KernelName, Points, Similarity, usual_width, width_rows
+from pellucid.data.similarity import Cells, KernelName, Leaves, Points, Rows, Similarity, usual_width, width_rows
 from pellucid.errors import InputError
 from pellucid.methods.attribution.shap import shap
 from pellucid.models import Predictor
+from pellucid.reading.trees import Refusal, read_trees
 from pellucid.runner import Run
 
-Features = Literal["raw", "contributions"] | Callable[[Any], Any] | None
+Features = Literal["raw", "contributions", "leaves"] | Callable[[Any], Any] | None
 SAMPLED_FROM = 20_000  # rows, beyond which columns are sampled
 _COLUMNS = 4_000
 _CONTRIBUTED = 5_000  # rows whose contributions are worked out at most
@@ -67,10 +68,20 @@ def rows_of(predictor: Predictor, data: Data, features: Features, kernel: Kernel
         return Points(_raw(data))
     if isinstance(features, str) and features == "contributions":
         return Points(contributions(predictor, data, background, run))
+    if isinstance(features, str) and features == "leaves":
+        return Leaves(leaves_of(predictor, data, run, "features"))
     raise InputError(
         f"features={features!r} is not known; give a function of your table that returns one row of numbers per row,"
-        " 'raw', 'contributions', or None."
+        " 'raw', 'contributions', 'leaves', or None."
     )
+
+
+def leaves_of(predictor: Predictor, data: Data, run: Run, name: str) -> IntArray:
+    """The leaf that every row ends in, ``(rows, trees)``."""
+    found = read_trees(run, predictor, data)
+    if isinstance(found, Refusal):
+        raise InputError(f"{name}='leaves' needs a model of trees ({found.reason}); use {name}='contributions'.")
+    return found.model.ensemble.leaves(found.model.encode(predictor.dressed(data.frame)))
 
 
 def _raw(data: Data) -> FloatArray:
@@ -99,14 +110,7 @@ def contributions(predictor: Predictor, data: Data, background: Any, run: Run) -
 
 
 def space_of(
-    rows: Points | Cells,
-    weights: FloatArray,
-    *,
-    kernel: Any,
-    width: Any,
-    groups: IntArray | None,
-    sample: Any,
-    run: Run,
+    rows: Rows, weights: FloatArray, *, kernel: Any, width: Any, groups: IntArray | None, sample: Any, run: Run
 ) -> Space:
     """The kernel, its width and what all rows average to."""
     columns = _columns(sample, weights, run)
@@ -120,10 +124,12 @@ def space_of(
     return Space(similarity, weights, kappa, float(np.average(kappa, weights=weights)))
 
 
-def similarity_of(
-    rows: Points | Cells, kernel: KernelName, width: Any, groups: IntArray | None, run: Run
-) -> Similarity:
+def similarity_of(rows: Rows, kernel: KernelName, width: Any, groups: IntArray | None, run: Run) -> Similarity:
     """A kernel with the width asked for; "auto" is the median distance of rows."""
+    if isinstance(rows, Leaves):
+        if kernel != "rbf" or width != "auto":
+            raise InputError("features='leaves' is a kernel of its own; leave kernel= and width= out.")
+        return Similarity(rows, "leaves", float("nan"), groups)
     if isinstance(width, str) and width == "auto":
         width = usual_width(rows, kernel, width_rows(len(rows), run.generator("prototypes.width")))
     return Similarity(rows, kernel, positive("width", width, also="'auto'"), groups)

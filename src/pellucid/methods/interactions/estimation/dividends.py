@@ -16,11 +16,10 @@ asked, for as many rows as the budget allows; every PD_T is asked once, however 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import isqrt
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from pellucid.trees.dividends import dividends, worth_without
 
 Members = tuple[int, ...]
 
+SPLIT = 200  # rows, up to which the background is gone through tenth by tenth
 BUDGET = 3_000_000  # model rows, unless the caller says how many rows to take
 _FEWEST = 30  # rows, whatever they cost
 
@@ -44,11 +44,19 @@ class Dividends(ABC):
     ``noise`` is, per output, what rounding alone makes of a part: what is smaller is nothing.
     """
 
-    source: ClassVar[str]
-
     rows: Data
     prediction: FloatArray
     noise: FloatArray
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """What answers: "trees", "linear" or "model"."""
+
+    @property
+    def tenths(self) -> tuple[Dividends, ...]:
+        """The same parts against one tenth of the background each, of `Data.tenths`; none where it is not split."""
+        return ()
 
     @abstractmethod
     def dividends(self, sets: Sequence[Members]) -> FloatArray:
@@ -68,14 +76,50 @@ def find_dividends(request: Request) -> Dividends:
     background = background_rows(rows, request.background, run)
     found = read(run, predictor, request.data, rows, lambda _: background, predicted=True)
     if isinstance(found, ExplainedTrees) and (found.link == "identity" or predictor.link == "logit"):
-        return TreeDividends.of(request, found, rows, background)
+        trees = found
+        return _split(rows, background, lambda part: TreeDividends.of(request, trees, rows, part))
     if isinstance(found, SumRows):
         return LinearDividends.of(request, found, rows)
     if request.rows is None:
         rows = chosen_rows(request, affordable_rows(request))
         background = background_rows(rows, request.background, run, most=len(rows))
     run.scales_with("rows", len(rows), least=50, power=2 if len(background) == len(rows) else 1)
-    return AskedDividends.of(request, rows, background)
+    return _split(rows, background, lambda part: AskedDividends.of(request, rows, part))
+
+
+def _split(rows: Data, background: Data, make: Callable[[Data], Dividends]) -> Dividends:
+    """The parts, those of few rows against each tenth of them."""
+    if background is not rows or not 2 <= len(rows) <= SPLIT:
+        return make(background)
+    tenth = rows.tenths
+    parts = tuple(make(rows.take(np.flatnonzero(tenth == b))) for b in range(int(tenth.max()) + 1))
+    share = np.bincount(tenth, weights=rows.weights) / rows.weights.sum()
+    return SplitDividends(rows, parts[0].prediction, parts[0].noise, parts, share)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitDividends(Dividends):
+    """Means over a background are those over its tenths, weighted."""
+
+    parts: tuple[Dividends, ...]
+    share: FloatArray
+
+    @property
+    def source(self) -> str:
+        return self.parts[0].source
+
+    @property
+    def tenths(self) -> tuple[Dividends, ...]:
+        return self.parts
+
+    def dividends(self, sets: Sequence[Members]) -> FloatArray:
+        return self._together([part.dividends(sets) for part in self.parts])
+
+    def totals(self, players: Sequence[int]) -> FloatArray:
+        return self._together([part.totals(players) for part in self.parts])
+
+    def _together(self, found: list[FloatArray]) -> FloatArray:
+        return np.asarray(np.tensordot(self.share, np.stack(found), axes=(0, 0)))
 
 
 def chosen_rows(request: Request, most: int | None) -> Data:
@@ -107,13 +151,15 @@ def subsets_of(members: Members) -> list[Members]:
 class TreeDividends(Dividends):
     """Read off the trees, exactly."""
 
-    source = "trees"
-
     request: Request
     trees: ExplainedTrees
     against: FloatArray
     weights: FloatArray
     players: IntArray
+
+    @property
+    def source(self) -> str:
+        return "trees"
 
     @classmethod
     def of(cls, request: Request, trees: ExplainedTrees, rows: Data, background: Data) -> TreeDividends:
@@ -165,9 +211,11 @@ _EPS = 64 * float(np.finfo(np.float64).eps)
 class LinearDividends(Dividends):
     """A linear model has dividends of single players only."""
 
-    source = "linear"
-
     single: FloatArray  # (rows, players, outputs)
+
+    @property
+    def source(self) -> str:
+        return "linear"
 
     @classmethod
     def of(cls, request: Request, terms: SumRows, rows: Data) -> LinearDividends:
@@ -194,11 +242,13 @@ class LinearDividends(Dividends):
 class AskedDividends(Dividends):
     """The model is asked, for every row, with its other columns from every row of the background."""
 
-    source = "model"
-
     game: MarginalGame
     nobody: FloatArray
     known: dict[Members, FloatArray]
+
+    @property
+    def source(self) -> str:
+        return "model"
 
     @classmethod
     def of(cls, request: Request, rows: Data, background: Data) -> AskedDividends:

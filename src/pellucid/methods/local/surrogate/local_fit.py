@@ -2,17 +2,22 @@
 
 The *radius* is the largest distance within which at least nine in ten samples are predicted to within a tenth of the
 spread of the predictions.
+
+Moments of all pairs of columns grow with the square of their number. So of more than `SCREENED` columns, of which few
+are to be chosen, only as many take part as have the largest weighted correlation with an answer at any of the widths
+(sure independence screening, Fan and Lv 2008): time and memory then grow with the number of columns. Samples are drawn
+independently of each other, mostly column by column, so that a column which matters shows by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.distance import kernels
 from pellucid.methods.local.surrogate import fitting
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
@@ -21,6 +26,8 @@ from pellucid.methods.local.surrogate.stability import agreement, common, select
 from pellucid.methods.local.surrogate.width import WidthFits, candidates, default_width, fit_widths, near_weights
 from pellucid.stats import effective_sizes
 
+SCREENED = 200  # columns, or ten for each that is to be chosen
+_TOGETHER = 256  # columns whose squares are held at once
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
 _NEAREST = 25
 _WITHIN = 0.1  # of the range of the middle nine tenths of the predictions
@@ -38,6 +45,12 @@ class Task:
     distance: FloatArray
     answers: FloatArray
     prediction: FloatArray
+    among: int = 0
+
+    @property
+    def width(self) -> int:
+        """Columns that the distances are of."""
+        return self.among or self.columns.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +86,25 @@ class LocalFit:
         sums = np.stack([self.parts[:, list(members)].sum(axis=1) for members in entries], axis=1)
         return sums.std(axis=0) if self.bootstrapped else fitting.jackknife(sums)
 
+    def among(self, kept: IntArray, p: int) -> LocalFit:
+        """The same among all p columns, of which only those ``kept`` took part."""
+
+        def placed(part: Any, axis: int) -> Any:
+            shape = list(part.shape)
+            shape[axis] = p
+            out = np.moveaxis(np.zeros(shape, dtype=part.dtype), axis, 0)
+            out[kept] = np.moveaxis(part, axis, 0)
+            return np.moveaxis(out, 0, axis)
+
+        inner = self.predict
+        swept = replace(self.widths, weights=placed(self.widths.weights, 1), spread=placed(self.widths.spread, 1))
+        single = {
+            name: placed(getattr(self, name), 0) for name in ("coefficients", "coefficients_se", "effects", "chosen")
+        }
+        return replace(
+            self, **single, parts=placed(self.parts, 1), widths=swept, predict=lambda columns: inner(columns[:, kept])
+        )
+
 
 def fit_row(
     task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None, least: float = 0.0
@@ -83,16 +115,13 @@ def fit_row(
     caller's, it is the best of the widths that are stable enough, if there are any.
     """
     p, k = task.columns.shape[1], min(options.features, task.columns.shape[1])
-    weigh = options.weigh
-    default = default_width(task.distance, p, options.distance)
     auto = options.width == "auto"
-    wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
-    widths = candidates(task.distance, weigh, k, wanted) if compare or auto else np.array([wanted])
-    counts = kernels(weigh, task.distance, widths)
-    largest = counts.max(axis=1, keepdims=True)
-    if (largest <= _TINY).any():  # of a width that lets nothing count, the nearest samples are left
-        nearest = (task.distance == task.distance.min()).astype(np.float64)
-        counts = np.where(largest > _TINY, counts, nearest)
+    wanted, widths, counts = _tried(task, options, k, compare=compare, fixed=fixed)
+    most = max(SCREENED, 10 * k)
+    if p > most and options.how != "all":
+        kept = strongest(task, counts, most)
+        few = replace(task, columns=task.columns[:, kept], among=p)
+        return fit_row(few, options, repeats, compare=compare, fixed=fixed, least=least).among(kept, p)
     sizes, shifted = effective_sizes(counts), task.answers - task.prediction
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = fitting.block_moments(task.columns, shifted, weights, BLOCKS)
@@ -122,6 +151,43 @@ def fit_row(
         agreement=swept.agreement[at],
         **_holds(task, swept, at, lambda z: level + z @ beta),
     )
+
+
+def _tried(
+    task: Task, options: Options, k: int, *, compare: bool, fixed: float | None
+) -> tuple[float, FloatArray, FloatArray]:
+    """The width that is wanted, those that are tried, and the weights of the samples at each."""
+    weigh = options.weigh
+    default = default_width(task.distance, task.width, options.distance)
+    wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
+    widths = candidates(task.distance, weigh, k, wanted) if compare or options.width == "auto" else np.array([wanted])
+    counts = kernels(weigh, task.distance, widths)
+    largest = counts.max(axis=1, keepdims=True)
+    if (largest <= _TINY).any():  # of a width that lets nothing count, the nearest samples are left
+        nearest = (task.distance == task.distance.min()).astype(np.float64)
+        counts = np.where(largest > _TINY, counts, nearest)
+    return wanted, widths, counts
+
+
+def strongest(task: Task, weights: FloatArray, most: int, *, together: int = _TOGETHER) -> IntArray:
+    """The columns with the largest squared correlation with an answer, at any of the weights ``(widths, samples)``."""
+    share = weights / weights.sum(axis=1, keepdims=True)
+    found = []
+    for start in range(0, task.columns.shape[1], together):
+        part = task.columns[:, start : start + together]
+        mean, squares = share @ part, share @ np.square(part)
+        spread = squares - np.square(mean)
+        varies = spread > 1e-12 * np.maximum(squares, 1e-300)
+        score = np.zeros(part.shape[1])
+        for answer in task.answers.T:
+            centred = answer[None] - (share @ answer)[:, None]
+            along = (share * centred) @ part
+            size = np.maximum((share * np.square(centred)).sum(axis=1, keepdims=True), 1e-300)
+            score = np.maximum(
+                score, (np.where(varies, np.square(along), 0.0) / np.where(varies, spread, 1.0) / size).max(axis=0)
+            )
+        found.append(score)
+    return np.sort(np.argsort(-np.concatenate(found), kind="stable")[:most])
 
 
 def _best(found: WidthFits) -> int:

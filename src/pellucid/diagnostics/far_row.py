@@ -1,0 +1,56 @@
+"""An explained row far outside the data: the model extrapolates there, and no explanation says more than the model knows.
+
+How far a value lies beyond the least or the greatest of its feature, as a share of the distance between these two. Rows
+of X are never outside; a new row like them is by more than a quarter only where tails are long and rows few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.explanations import Caveat
+from pellucid.words import listed, value_name
+
+_FAR = 0.25
+_NAMED = 3
+
+
+def far_row(data: Data, rows: Data) -> Iterator[Caveat]:
+    """Rows with values far below or above all of the data, one caveat for all of them."""
+    beyond = _beyond(data, rows)
+    far = beyond > _FAR
+    if not far.any():
+        return
+    i, j = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    feature = data.schema.features[int(j)]
+    own, low, high = feature.decode(np.array([rows.codes(int(j))[i], feature.low, feature.high]))
+    count, name = int(far.any(axis=1).sum()), data.schema.names[int(j)]
+    others = [data.schema.names[int(k)] for k in np.argsort(-beyond[i], kind="stable") if far[i, k] and k != j][:_NAMED]
+    where = "" if count == 1 else f"; {count} of {len(rows)} rows have such values"
+    also = f" (so {'is' if len(others) == 1 else 'are'} {listed(others)})" if others else ""
+    yield Caveat(
+        code="far-row",
+        message=(
+            f"{name} = {value_name(own)} is far outside the data, which go from {value_name(low)} to"
+            f" {value_name(high)}{also}{where}: the model extrapolates there."
+        ),
+        value=float(beyond[i, j]),
+        threshold=_FAR,
+        advice="Do not rely on the prediction or its explanation; the model has seen no such rows.",
+        feature=name,
+    )
+
+
+def _beyond(data: Data, rows: Data) -> FloatArray:
+    """``(rows, features)``: how far each value is outside its range, in widths of the range; levels never are."""
+    found = np.zeros((len(rows), len(data.schema.features)))
+    for j, feature in enumerate(data.schema.features):
+        width = feature.high - feature.low
+        if not feature.nominal and width > 0:
+            codes = rows.codes(j)
+            found[:, j] = np.nan_to_num(np.maximum(feature.low - codes, codes - feature.high) / width)
+    return found

@@ -1,0 +1,64 @@
+"""Swaps of medoids for candidates, each as soon as one lowers the sum of distances (FasterPAM; see `methods.examples.medoids`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.trees.kernels.compiled import kernel
+
+
+@kernel
+def swap(block, candidates, chosen, apart, first, second, place, other, w, least):
+    """Tries each candidate, with distances ``block[candidate, row]``, in the place of the medoid that it serves best.
+
+    ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two least, of the medoids ``place`` and ``other``.
+    All change in place. Returns by how much the sum has fallen.
+    """
+    n, m = apart.shape
+    removal, change, fallen = np.empty(m), np.empty(m), 0.0
+    anew = True
+    for c in range(len(candidates)):
+        if anew:
+            removal[:] = 0.0
+            for i in range(n):
+                removal[place[i]] += w[i] * (second[i] - first[i])
+            anew = False
+        taken = False
+        for k in range(m):
+            taken |= chosen[k] == candidates[c]
+        if taken:
+            continue
+        added = 0.0
+        change[:] = removal
+        for i in range(n):
+            d = block[c, i]
+            if d < first[i]:
+                added += w[i] * (d - first[i])
+                change[place[i]] += w[i] * (first[i] - second[i])
+            elif d < second[i]:
+                change[place[i]] += w[i] * (d - second[i])
+        out = 0
+        for k in range(1, m):
+            if change[k] < change[out]:
+                out = k
+        if change[out] + added >= -least:
+            continue
+        fallen -= change[out] + added
+        chosen[out], anew = candidates[c], True
+        for i in range(n):
+            d = block[c, i]
+            apart[i, out] = d
+            if place[i] != out and other[i] != out:
+                if d < first[i]:
+                    second[i], other[i], first[i], place[i] = first[i], place[i], d, out
+                elif d < second[i]:
+                    second[i], other[i] = d, out
+                continue
+            first[i], second[i], place[i], other[i] = np.inf, np.inf, -1, -1
+            for k in range(m):
+                e = apart[i, k]
+                if e < first[i]:
+                    second[i], other[i], first[i], place[i] = first[i], place[i], e, k
+                elif e < second[i]:
+                    second[i], other[i] = e, k
+    return fallen
