@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 FOLDER = Path(os.environ.get("PELLUCID_DATA") or Path(__file__).parents[2] / "shared" / "data")
-ROWS = 20
+ROWS = int(os.environ.get("COUNTERFACTUALS_ROWS", "20"))
+SEED = int(os.environ.get("COUNTERFACTUALS_SEED", "1"))  # of the rows that are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +206,7 @@ class Case:
         rest = self.table.parts[1]
         scores = self.score(self.table.codes(self.table.X.iloc[rest]))
         below = 0.5 if self.classes else 5500.0
-        chosen = np.random.default_rng(1).choice(np.flatnonzero(scores < below), size=ROWS, replace=False)
+        chosen = np.random.default_rng(SEED).choice(np.flatnonzero(scores < below), size=ROWS, replace=False)
         if self.classes:
             wanted = np.tile([np.nextafter(0.5, 1.0), 1.0], (ROWS, 1))
         else:

@@ -15,7 +15,7 @@ from pellucid.charts.counterfactuals.changes import move_data, prediction_data, 
 from pellucid.charts.counterfactuals.columns import column, used
 from pellucid.charts.counterfactuals.frequency import frequency_data
 from pellucid.charts.counterfactuals.parallel import NOW, axes, line_data, tick_data
-from pellucid.charts.counterfactuals.pareto import answer_data, stair_data
+from pellucid.charts.counterfactuals.pareto import answer_data, placed, runs, stair_data
 from pellucid.charts.counterfactuals.surface import cell_data, edge_data, point_data
 from pellucid.charts.counterfactuals.table import change_data
 from pellucid.explanations.plot_options import COUNTERFACTUAL_KINDS
@@ -321,3 +321,15 @@ def test_by_default_the_two_features_that_change_most(explainer):
 def test_other_surfaces_are_refused(explainer, wrong):
     with pytest.raises(InputError):
         explainer.counterfactuals(ROW, ">= 0.9", surface=wrong)
+
+
+def test_labels_of_answers_that_cover_each_other_are_one_and_others_stand_apart():
+    rows = [
+        {"answer": str(i + 1), "distance": at, "score": up}
+        for i, (at, up) in enumerate([(0.0, 0.0), (0.001, 0.0), (0.002, 0.001), (0.035, 0.0), (1.0, 1.0)])
+    ]
+    found = placed(rows, rows, (-0.04, 1.04), (-0.04, 1.04), 400, 300)
+    labels = {row["label"]: side for side, some in found.items() for row in some}
+    assert set(labels) == {"1-3", "4", "5"}
+    assert labels["1-3"] != labels["4"]
+    assert runs([2, 3, 5]) == "2, 3, 5"

@@ -286,6 +286,19 @@ def test_words_of_a_corpus_take_the_place_of_others():
     assert all(len(text.split()) == 2 for text in found.texts)
 
 
+def test_an_empty_text_among_replacements_lets_words_be_taken_out_as_well():
+    f = labelled({"bad": -2.0, "good": 1.0, "not": -2.0, "yet": -2.0})
+    ex = TextExplainer(f, classes=("no", "yes"), checks=False)
+    found = ex.counterfactuals("a bad film, not fun", "yes", replace={"bad": ["good", ""], "not": ["yet", ""]}, n=1)
+    assert found.texts == ("a good film, fun",)
+    assert found.changes() == {"bad": "good", "not": None}
+    assert found.proven
+    assert '"good" instead of "bad" and without "not"' in found.text()
+    either_way = ex.counterfactuals("a bad film, not fun", "yes", replace=["good", ""], n=1)
+    assert {"a good film, fun", "a film, good fun", "a good film, good fun"} & set(either_way.texts)
+    assert not ex.counterfactuals("a bad film, not fun", "yes", replace={"bad": "good", "not": "yet"}).texts
+
+
 @pytest.mark.parametrize("replace", [3, {"free": 3}, {"free": []}, [], [3], {"unheard": "of"}])
 def test_replacements_that_are_none_are_refused(replace):
     with pytest.raises(InputError, match=r"replace|text"):

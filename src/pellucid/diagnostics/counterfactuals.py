@@ -68,10 +68,10 @@ def _ended_early(answers: Answers) -> Iterator[Caveat]:
     if answers.early:
         yield Caveat(
             code="budget-spent",
-            message="The search ended with its budget of model rows: nearer answers may have been missed.",
+            message="The search ended with its budget of model rows or its time: nearer answers may have been missed.",
             value=1.0,
             threshold=0.0,
-            advice="Raise budget=, or fix features that matter little.",
+            advice="Raise budget= or seconds=, or fix features that matter little.",
         )
 
 

@@ -26,25 +26,29 @@ Tokens = Callable[[str], tuple[str, ...]]
 def words_instead(replace: Any, parts: TextParts, tokens: Tokens, most: int) -> Instead | None:
     """The words that may stand where others do: those given for a word, or the most frequent of a corpus for all.
 
-    Marks around a word stay ("bad!" becomes "good!"). ``most`` limits how many changes there are in all.
+    Marks around a word stay ("bad!" becomes "good!"). An empty text among them lets words be taken out as well. ``most``
+    limits how many changes there are in all.
     """
     if replace is None:
         return None
     if isinstance(replace, Mapping):
         chosen = _given(replace, parts)
     else:
-        others = _of_corpus(replace, tokens)
+        given = _list(replace)
+        others = _of_corpus([text for text in given if text != ""] or given, tokens)
         each = max(1, most // max(len(parts.tokens), 1))
         chosen = {i: others[: each + 1] for i in range(len(parts.tokens))}
         chosen = {i: _new(parts.tokens[i], words)[:each] for i, words in chosen.items()}
+        chosen = {i: [*words, *[""][: "" in given]] for i, words in chosen.items()}
     names: dict[str, int] = {}
     allowed = []
     for i, words in chosen.items():
-        for word in words:
+        for word in filter(None, words):
             dressed = _dressed(parts.tokens[i], word) if parts.unit == "word" else word
             if dressed != parts.tokens[i]:
                 allowed.append((i, names.setdefault(dressed, len(names))))
-    return Instead(tuple(names), tuple(names), list(dict.fromkeys(allowed)))
+    absent = [i for i, words in chosen.items() if "" in words]
+    return Instead(tuple(names), tuple(names), list(dict.fromkeys(allowed)), absent)
 
 
 def _given(replace: Mapping[Any, Any], parts: TextParts) -> dict[int, list[str]]:

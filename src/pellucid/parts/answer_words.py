@@ -34,9 +34,15 @@ def changes_words(found: PartCounterfactuals, answer: int) -> str:
         if isinstance(parts, ImageParts):
             said = [f"{parts.label(i)} set to {found.others[state[i] - 2]}" for i in which]
         else:
-            said = [f'"{found.others[state[i] - 2]}" instead of {parts.label(i)}' for i in which]
-        return f"with {listed(said, _NAMED)}"
-    names = listed([parts.label(i) for i in which], _NAMED)
+            said = [f'"{found.others[state[i] - 2]}" instead of {parts.label(i)}' for i in which if state[i] > 1]
+        gone = [i for i in which if state[i] == 0]
+        return f"with {listed(said, _NAMED)}{f' and {_gone(found, gone)}' if gone else ''}"
+    return _gone(found, which)
+
+
+def _gone(found: PartCounterfactuals, which: list[int]) -> str:
+    """Which parts are absent: ``without "a" and "b"``."""
+    parts, names = found.parts, listed([found.parts.label(i) for i in which], _NAMED)
     if isinstance(parts, ImageParts):
         how = _PAINTED[parts.absent]
         return f"with {names} {how if len(which) == 1 else how.replace(' its ', ' their ').replace(' it', ' them')}"
@@ -74,6 +80,8 @@ def headline(found: PartCounterfactuals) -> str:
 
 
 def _doing(found: PartCounterfactuals) -> str:
+    if (found.states[0] > 1).any() and (found.states[0] == 0).any():
+        return "changing"
     if (found.states[0] > 1).any():
         return "changing" if isinstance(found.parts, ImageParts) else "replacing"
     return "painting over" if isinstance(found.parts, ImageParts) else "removing"

@@ -86,11 +86,14 @@ class AnswerEffort:
 
 @dataclass(frozen=True, eq=False)
 class Instead:
-    """What may take the place of parts: ``names[k]``, shown by ``wholes[k]``, for each ``(part, k)`` of ``allowed``."""
+    """What may take the place of parts: ``names[k]``, shown by ``wholes[k]``, for each ``(part, k)`` of ``allowed``;
+    those of ``absent`` may be left out, too.
+    """
 
     names: tuple[str, ...]
     wholes: Sequence[Any]
     allowed: Sequence[tuple[int, int]]
+    absent: Sequence[int] = ()
 
 
 def part_counterfactuals(
@@ -223,7 +226,9 @@ def _changes(game: PartGame, instead: Instead | None) -> Changes:
         part = np.flatnonzero(game.active[0]).astype(np.intp)
         return Changes(part, np.zeros(len(part), dtype=np.intp), game.players)
     pairs = np.array(list(instead.allowed), dtype=np.intp).reshape(-1, 2)
-    return Changes(pairs[:, 0], pairs[:, 1] + 2, game.players)
+    absent = np.array([i for i in instead.absent if game.active[0][i]], dtype=np.intp)
+    code = np.concatenate([np.zeros(len(absent), dtype=np.intp), pairs[:, 1] + 2])
+    return Changes(np.concatenate([absent, pairs[:, 0]]), code, game.players)
 
 
 def _there(states: IntArray) -> AnyArray:

@@ -174,15 +174,16 @@ class TextGame(PartGame):
     def text(self, known: Sequence[int]) -> str:
         """The text in which only some words are there: 1, absent: 0, or replaced: k + 2."""
         instead = [self._mask, "", *self._others]
-        if self._mask == REMOVE and not any(code > 1 for code in known):
-            return self._without(known)
+        if self._mask == REMOVE and 0 in known:
+            said = [word if code < 2 else instead[code] for word, code in zip(self._words, known, strict=True)]
+            return self._without(known, said)
         words = [word if code == 1 else instead[code] for word, code in zip(self._words, known, strict=True)]
         return "".join(part for pair in zip(self._gaps, [*words, ""], strict=True) for part in pair)
 
-    def _without(self, known: Sequence[int]) -> str:
+    def _without(self, known: Sequence[int], words: Sequence[str]) -> str:
         parts: list[str] = []
         gap, last, edge = self._gaps[0], "", False
-        for i, (word, there) in enumerate(zip(self._words, known, strict=True)):
+        for i, (word, there) in enumerate(zip(words, known, strict=True)):
             if not there:
                 gap = closed(gap, self._gaps[i + 1])
                 edge = edge or self._edge(i) or self._edge(i + 1)

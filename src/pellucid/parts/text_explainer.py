@@ -429,7 +429,7 @@ class TextExplainer:
         ``target`` is a class, "not" a class, a number to be reached, an interval ``(0.5, 1)`` or a comparison such as
         ">= 0.1"; by default any other class. Words are taken out (or replaced by the explainer's ``mask``), or with
         ``replace`` give way to others: to those of ``{"bad": ["good", "fine"]}``, or to the most frequent words of some
-        texts. Up to ``n`` answers are given, none a part of another, the shortest first, with at most ``max_changes``
+        texts; with ``""`` among them (``{"bad": ["good", ""]}``, ``[*texts, ""]``) words are replaced or taken out. Up to ``n`` answers are given, none a part of another, the shortest first, with at most ``max_changes``
         words each. All sets of one word, two words and so on are tried as long as they fit into ``budget`` texts (2,000
         unless told): `proven` says that no fewer words do. Every answer is asked of the model as it is given out;
         ``best_effort=True`` gives the nearest miss where there is none. ``by`` and ``most`` are those of `shap`.

@@ -151,7 +151,8 @@ def counterfactuals(
             result = changed(result, scene=replace(result.scene, surface=surface_of(problem, rows, pair)))
     result = run.finish(result)
     if run.checks:
-        early = found.notes.get("ended") == "early" and not run.interrupted
+        limited = budget is not None or seconds is not None or not len(rows)
+        early = limited and found.notes.get("ended") == "early" and not run.interrupted
         result = run.finish(result, _caveats(problem, result, rows, watched, early=early))
     object.__setattr__(result, "_native", table)
     return result
