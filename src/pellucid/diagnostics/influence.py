@@ -17,6 +17,8 @@ _APART = 0.02  # of the spread of predictions
 _GAP = 0.1
 _MISSED = 0.02
 _ALONE = 0.5
+_WHY = {"trees kept": "because the trees grow otherwise", "influence function": "because the network is trained anew"}
+_SHOWN = {"trees kept": "does with the trees kept", "influence function": "does to first order"}
 
 
 def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influence) -> tuple[Caveat, ...]:
@@ -52,8 +54,7 @@ def _approximate(found: Influence) -> Iterator[Caveat]:
     checked = found.checked
     if np.isfinite(checked.gap) and checked.gap > _GAP:
         top = len(checked.units) - checked.jolt_rows
-        grown = found.how == "trees kept"
-        why = "because the trees then grow differently" if grown else "because one step is not enough"
+        why = _WHY.get(found.how, "because one step is not enough")
         agree = f" (correlation {number(checked.correlation)})" if np.isfinite(checked.correlation) else ""
         yield Caveat(
             code="not-refitted",
@@ -69,17 +70,21 @@ def _approximate(found: Influence) -> Iterator[Caveat]:
 
 def _jolt(found: Influence) -> Iterator[Caveat]:
     jolt, top = found.checked.jolt, found.ranking(1)
-    if np.isfinite(jolt) and len(top) and found.how == "trees kept" and jolt > found.strength[top[0]]:
+    if np.isfinite(jolt) and len(top) and found.how in _SHOWN and jolt > found.strength[top[0]]:
         ratio = jolt / max(float(found.strength[top[0]]), 1e-300)
         yield Caveat(
             code="any-row",
             message=(
                 f"A full refit without a random row changes the result {number(ratio)} times as much as the strongest"
-                " row does with the trees kept: no single row accounts for it."
+                f" row does {_SHOWN[found.how]}: no single row accounts for it."
             ),
             value=float(ratio),
             threshold=1.0,
-            advice="Read the values as which rows matter through shared leaves, not as what would happen without a row.",
+            advice=(
+                "Read the values as which rows matter through shared leaves, not as what would happen without a row."
+                if found.how == "trees kept"
+                else "Use method='deletion', several times with other seeds."
+            ),
         )
 
 

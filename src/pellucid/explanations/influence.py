@@ -79,7 +79,7 @@ class Influence(Explanation, options=InfluenceOptions):
     ``targets`` names the columns, ``present`` has what they are with all rows; ``strength`` is what rows are ranked by
     (mean absolute change; of coefficients the largest in standard errors, which ``errors`` holds). ``leverage`` and ``residual`` are those of
     the training rows where known. ``how`` says what kind of models without a row these are: "closed form" (exact),
-    "Newton steps", "trees kept" (only leaf values are fitted again) or "refits". `checked` has what refitting a few
+    "Newton steps", "trees kept" (only leaf values are fitted again), "influence function" (of a network) or "refits". `checked` has what refitting a few
     gave, `pattern` what influential rows have in common.
     """
 

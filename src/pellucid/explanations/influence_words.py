@@ -160,6 +160,8 @@ def _how(found: Influence) -> str:
         "closed form": f"Exact{steps}: the fit without each row is known in closed form.",
         "Newton steps": f"Newton steps from the fitted coefficients{steps}{_refined(found)}.",
         "trees kept": "Trees kept: every split stays, only the leaf values are refitted without the row.",
+        "influence function": "Influence functions of the network (Gauss-Newton products, damped): a first-order approximation,"
+        " only as good as the refits below.",
         "refits": "The model was refitted without each of these rows.",
     }
     return said[found.how]
@@ -180,6 +182,16 @@ def _checked(found: Influence) -> list[str]:
     if top and found.how == "Newton steps":
         off = "less than 0.1%" if checked.gap < 0.001 else percent(checked.gap)
         said.append(f"Exact refits without each of the {top} strongest rows differ from this by {off}.")
+    elif top and found.how == "influence function":
+        agree = (
+            f"a correlation of {number(checked.correlation)}" if np.isfinite(checked.correlation) else "no correlation"
+        )
+        said.append(
+            f"Fitted again without the {top} strongest rows, the change is"
+            f" {amount(found, float(checked.refitted[:top].mean()))} where influence functions give"
+            f" {amount(found, float(checked.shown[:top].mean()))}; these rows and {checked.jolt_rows} random ones have"
+            f" {agree} with refitting."
+        )
     elif top:
         said.append(
             f"Full refits without each of the {top} strongest rows, splits included, give a mean change of"

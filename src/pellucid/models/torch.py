@@ -42,7 +42,7 @@ _inside: dict[int, tuple[int, list[bool]]] = {}  # visitors of a module, and the
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
     """Evaluation mode while asking, whatever mode the user left the module in.
 
     Threads may ask the same module together: the first one in notes the modes, the last one out restores
@@ -65,7 +65,8 @@ def _evaluating(model: Any) -> Iterator[None]:
                     module.training = mode
 
 
-def _tensor(model: Any, table: AnyArray) -> Any:
+def tensor(model: Any, table: AnyArray) -> Any:
+    """The table in the module's own precision, on its device."""
     import torch
 
     parameter = next((some for some in model.parameters() if some.is_floating_point()), None)
@@ -74,7 +75,8 @@ def _tensor(model: Any, table: AnyArray) -> Any:
     return torch.tensor(numbers_only(table, "torch module"), dtype=dtype, device=device)
 
 
-def _forward(model: Any, x: Any) -> Any:
+def forward(model: Any, x: Any) -> Any:
+    """What the module returns, which has to be one tensor."""
     import torch
 
     out = model(x)
@@ -89,11 +91,11 @@ def _forward(model: Any, x: Any) -> Any:
 def _predict(model: Any, table: AnyArray) -> AnyArray:
     import torch
 
-    with _evaluating(model), torch.no_grad():
-        return _to_numpy(_forward(model, _tensor(model, table)))
+    with evaluating(model), torch.no_grad():
+        return to_numpy(forward(model, tensor(model, table)))
 
 
-def _to_numpy(tensor: Any) -> AnyArray:
+def to_numpy(tensor: Any) -> AnyArray:
     """float64 holds every torch precision exactly; numpy has no bfloat16."""
     return np.asarray(tensor.detach().cpu().double().numpy())
 
@@ -102,11 +104,11 @@ def _gradient(model: Any, table: AnyArray) -> AnyArray:
     """Partial derivatives (rows, features, outputs) by one backward pass per output."""
     import torch
 
-    with _evaluating(model), torch.enable_grad():
-        x = _tensor(model, table).requires_grad_(True)
-        out = _forward(model, x).reshape(len(table), -1)
+    with evaluating(model), torch.enable_grad():
+        x = tensor(model, table).requires_grad_(True)
+        out = forward(model, x).reshape(len(table), -1)
         columns = [
             torch.autograd.grad(out[:, k].sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
             for k in range(out.shape[1])
         ]
-    return _to_numpy(torch.stack(columns, dim=-1))
+    return to_numpy(torch.stack(columns, dim=-1))

@@ -41,7 +41,8 @@ class InfluenceVerbs(Bound):
         Newton steps, refined where leverage is high);
         for trees, forests and boosted trees ``"leaves"`` (the trees are kept, leaf values and later boosting steps
         fitted again); else ``"deletion"``: the model is really fitted again without each row. ``"cook"`` gives Cook's
-        distance, ``"dfbeta"`` the change of every coefficient.
+        distance, ``"dfbeta"`` the change of every coefficient. ``"function"`` of a PyTorch module (with ``refit=``) are damped
+        influence functions, shown beside their correlation with refitting.
 
         ``refit`` fits the model again, a function ``fit(X, y)`` or an estimator; scikit-learn's estimators need none.
         ``budget`` is the number of refits (200): with more rows than that, random ones are left out first, then those

@@ -119,6 +119,20 @@ def _looks(request: Request, everything: Predictor) -> FloatArray:
     return np.stack([np.append(looks[rows].mean(axis=0), len(rows)) for rows in request.units])
 
 
+@dataclass(frozen=True, eq=False)
+class RefittedUnits:
+    """Models that are really fitted again without a few units, and before them the one fitted to all rows."""
+
+    request: Request
+
+    def __call__(self, units: IntArray, rows: Data) -> tuple[FloatArray, FloatArray]:
+        q = self.request
+        refit = refitter(q.predictor, q.data, q.refit, seed=q.run.seed)
+        everything = refit(np.flatnonzero(q.data.weights > 0)).predictor
+        without = [q.run.predict(refit(q.without(int(u))).predictor, rows, full=True) for u in units]
+        return q.run.predict(everything, rows, full=True), np.stack(without)
+
+
 def residual_of(predictor: Predictor, data: Data, full: FloatArray) -> FloatArray:
     """Outcome minus prediction; of classes one minus the probability of the true one."""
     y = outcome_for(predictor, data)

@@ -22,6 +22,7 @@ from pellucid.methods.influence.estimation.refitted import check
 from pellucid.methods.influence.function import function
 from pellucid.methods.influence.leaves import leaves, leaves_or_none
 from pellucid.methods.influence.linear import linear
+from pellucid.methods.influence.network import network
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
 from pellucid.models.linear_fit import LinearFit
@@ -74,33 +75,37 @@ def left_out(request: Request, method: Method) -> LeftOut:
     """The models without rows, by the method asked for or the best that the model allows."""
     if method == "leaves":
         return leaves(request)
+    if method == "function" and request.predictor.library == "torch":
+        return network(request)
     fit = read_fit(request.run, request.predictor)
     squared = isinstance(fit, tuple) and fit[0].loss == "squared"
-    if method == "cook":
-        if not isinstance(fit, tuple) or not squared:
-            why = fit.reason if isinstance(fit, Unlike) else f"it is fitted by the {_LOSSES[fit[0].loss]}"
-            raise InputError(f"method='cook' is for least squares and ridge regression: {why}; use method='deletion'.")
-        return linear(request, *fit)
-    if method == "dfbeta":
-        found = closed(request, fit) if isinstance(fit, tuple) else None
-        if found is None:
-            why = (
-                fit.reason
-                if isinstance(fit, Unlike)
-                else f"together= has no closed form for the {_LOSSES[fit[0].loss]}"
-            )
-            raise InputError(f"method='dfbeta' is for models with coefficients: {why}; use method='deletion'.")
-        return found
-    if method == "function":
-        if not isinstance(fit, tuple) or squared:
-            why = fit.reason if isinstance(fit, Unlike) else "least squares have a closed form, method='deletion'"
-            raise InputError(f"method='function' is for logistic, softmax and generalised linear regression: {why}.")
-        return function(request, *fit)
+    if method in ("cook", "dfbeta", "function"):
+        return _of_coefficients(request, method, fit)
     if request.refit is None:
         found = closed(request, fit) if method == "auto" or squared else None
         if found is not None:
             return found
     return deletion(request)
+
+
+def _of_coefficients(request: Request, method: Method, fit: tuple[LinearFit, Any] | Unlike) -> LeftOut:
+    """The models without each row by their coefficients, which other models do not have."""
+    squared = isinstance(fit, tuple) and fit[0].loss == "squared"
+    why = fit.reason if isinstance(fit, Unlike) else f"it is fitted by the {_LOSSES[fit[0].loss]}"
+    if method == "cook":
+        if not isinstance(fit, tuple) or not squared:
+            raise InputError(f"method='cook' is for least squares and ridge regression: {why}; use method='deletion'.")
+        return linear(request, *fit)
+    if method == "dfbeta":
+        found = closed(request, fit) if isinstance(fit, tuple) else None
+        if found is None:
+            why = f"together= has no closed form, {why}" if isinstance(fit, tuple) else why
+            raise InputError(f"method='dfbeta' is for models with coefficients: {why}; use method='deletion'.")
+        return found
+    if not isinstance(fit, tuple) or squared:
+        why = "least squares have a closed form, method='deletion'" if squared else why
+        raise InputError(f"method='function' is for logistic, softmax and generalised linear regression: {why}.")
+    return function(request, *fit)
 
 
 def closed(request: Request, fit: tuple[LinearFit, Any] | Unlike | None = None) -> LeftOut | None:
@@ -187,7 +192,13 @@ _LOSSES = {
     "deviance": "deviance of its family",
     "squared": "squared loss",
 }
-_METHOD_OF = {"closed form": "deletion", "refits": "deletion", "Newton steps": "function", "trees kept": "leaves"}
+_METHOD_OF = {
+    "closed form": "deletion",
+    "refits": "deletion",
+    "Newton steps": "function",
+    "trees kept": "leaves",
+    "influence function": "function",
+}
 
 
 def _reach(left: LeftOut, found: Measured) -> float:

@@ -29,12 +29,11 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
-from pellucid.methods.influence.deletion import residual_of
+from pellucid.methods.influence.deletion import RefittedUnits, residual_of
 from pellucid.methods.influence.estimation.left_out import LeftOut, Request
 from pellucid.methods.influence.estimation.measured import SOME, differences
 from pellucid.models.clone import is_estimator
 from pellucid.models.outcome import outcome_for
-from pellucid.models.refit import refitter
 from pellucid.reading.trees import Refusal, Trees, read_trees
 from pellucid.trees.convert.training import Averaging, Boosting, training
 from pellucid.trees.convert.tree_model import Unsupported
@@ -87,7 +86,7 @@ def _kept(request: Request) -> LeftOut | str:
         present=models.present,
         without=models,
         residual=residual_of(q.predictor, data, q.run.predict(q.predictor, data, full=True)),
-        again=_Again(q) if q.refit is not None or is_estimator(q.predictor.model) else None,
+        again=RefittedUnits(q) if q.refit is not None or is_estimator(q.predictor.model) else None,
         grown=True,
         notes={"leaf_error": kept.error},
     )
@@ -221,17 +220,3 @@ def _strongest_exactly(request: Request, models: _Kept, rows: Data) -> None:
     assert exactly is not None
     for i in np.argsort(-strength, kind="stable")[:_EXACT]:
         models.changes.scores[i] = exactly(int(i))
-
-
-@dataclass(frozen=True, eq=False)
-class _Again:
-    """Models that are really fitted again, splits included."""
-
-    request: Request
-
-    def __call__(self, units: IntArray, rows: Data) -> tuple[FloatArray, FloatArray]:
-        q = self.request
-        refit = refitter(q.predictor, q.data, q.refit, seed=q.run.seed)
-        everything = refit(np.flatnonzero(q.data.weights > 0)).predictor
-        without = [q.run.predict(refit(q.without(int(u))).predictor, rows, full=True) for u in units]
-        return q.run.predict(everything, rows, full=True), np.stack(without)

@@ -58,7 +58,7 @@ class LeftOut:
     Attributes
     ----------
     how
-        "closed form", "Newton steps", "trees kept" or "refits".
+        "closed form", "Newton steps", "trees kept", "influence function" (of a network) or "refits".
     tried
         Units whose models are known; the others were not tried.
     present
