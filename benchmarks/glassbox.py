@@ -182,7 +182,7 @@ def rules() -> str:
     return "\n\n".join((head, page.table(("", "score", "terms", "fit"), lines)))
 
 
-SHORT = {"compas": (4, 8, 16), "spam": (4, 8, 16), "adult": (4, 8, 16)}
+SHORT = {"compas": (4, 8, 16), "spam": (8,), "adult": (8,)}
 OF_SIZE = ("pellucid RuleList", "CART", "pellucid ShortTree", "imodels, greedy list")
 ALONE = ("pellucid RuleList, one rule", "imodels, one rule", "pellucid ShortTree, optimal", "pystreed, optimal")
 

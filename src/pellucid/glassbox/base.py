@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.checks import is_whole
 from pellucid.data.frames.doorway import library_of, wrapped
 from pellucid.data.frames.frame import Frame, is_missing
 from pellucid.data.grid import grid_codes
@@ -172,7 +173,12 @@ def _is_named(X: Any) -> bool:
 
 
 def one_row(rows: Any) -> Any:
-    """A dict and a one-dimensional array are one row."""
+    """A dict and a one-dimensional array are one row; what is no row at all is named."""
+    if isinstance(rows, str) or is_whole(rows):
+        raise InputError(
+            f"rows must be a table, an array or a dict, got {rows!r}; effects of features are those of an Explainer:"
+            f" Explainer(model, X).pdp({rows!r})."
+        )
     if isinstance(rows, dict):
         return [rows]
     if isinstance(rows, np.ndarray) and rows.ndim == 1:
