@@ -85,6 +85,17 @@ def test_counts_over_an_exposure_multiply():
         GeneralizedLinearModel(family="poisson", exposure="season").fit(X, y)
 
 
+def test_one_unit_more_multiplies_by_the_exponential_of_the_coefficient_alone():
+    """Not by exp(b x), as a printed formula has it."""
+    X, y = table()
+    model = GeneralizedLinearModel(family="poisson").fit(X, y)
+    found = model.coefficients()
+    factor = found.factor[found.feature_names.index("hours")]
+    for hours in (2.0, 7.0):
+        row = X.iloc[[0]].assign(hours=hours)
+        assert model.predict(row.assign(hours=hours + 1))[0] / model.predict(row)[0] == pytest.approx(factor)
+
+
 @pytest.mark.parametrize(
     "model",
     [LinearModel(), GeneralizedLinearModel(family="poisson"), LogisticModel()],

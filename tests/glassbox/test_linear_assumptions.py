@@ -128,7 +128,7 @@ def test_errors_name_what_is_wrong(crossed):
         (lambda: model.slopes("temp", "season", level=2), "level"),
         (lambda: model.remedies(X, y[:10]), "one value for each of the 300 rows"),
         (lambda: model.remedies(X, y, folds=1), "folds"),
-        (lambda: model.remedies(X, y, features="season"), "'season' is no number"),
+        (lambda: model.remedies(X, y, features="season"), "'season' does not enter as a number"),
     ):
         with pytest.raises(pellucid.InputError, match=word):
             call()

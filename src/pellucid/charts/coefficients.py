@@ -56,7 +56,12 @@ def body(found: Coefficients, options: CoefficientsOptions) -> ChartType:
         caveat_note(found),
     ]
     return told(
-        by_output(views, outputs, columns=_COLUMNS, column=16), found, options, "Coefficients", notes, wide + 150
+        by_output(views, outputs, columns=_COLUMNS, column=16),
+        found,
+        options,
+        "Coefficients" if first else "Slopes",
+        notes,
+        wide + 150,
     )
 
 

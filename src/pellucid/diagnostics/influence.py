@@ -17,7 +17,10 @@ _APART = 0.02  # of the spread of predictions
 _GAP = 0.1
 _MISSED = 0.02
 _ALONE = 0.5
-_WHY = {"trees kept": "because the trees grow otherwise", "influence function": "because the network is trained anew"}
+_WHY = {
+    "trees kept": "because the trees then grow differently",
+    "influence function": "because the network is trained again",
+}
 _SHOWN = {"trees kept": "does with the trees kept", "influence function": "does to first order"}
 
 
@@ -76,7 +79,7 @@ def _jolt(found: Influence) -> Iterator[Caveat]:
             code="any-row",
             message=(
                 f"A full refit without a random row changes the result {number(ratio)} times as much as the strongest"
-                f" row does {_SHOWN[found.how]}: no single row accounts for it."
+                f" row {_SHOWN[found.how]}: no single row accounts for it."
             ),
             value=float(ratio),
             threshold=1.0,

@@ -187,10 +187,10 @@ def _checked(found: Influence) -> list[str]:
             f"a correlation of {number(checked.correlation)}" if np.isfinite(checked.correlation) else "no correlation"
         )
         said.append(
-            f"Fitted again without the {top} strongest rows, the change is"
-            f" {amount(found, float(checked.refitted[:top].mean()))} where influence functions give"
-            f" {amount(found, float(checked.shown[:top].mean()))}; these rows and {checked.jolt_rows} random ones have"
-            f" {agree} with refitting."
+            f"Full refits without each of the {top} strongest rows give a mean change of"
+            f" {amount(found, float(checked.refitted[:top].mean()))}; influence functions give"
+            f" {amount(found, float(checked.shown[:top].mean()))}. Over these and {checked.jolt_rows} random rows the two have"
+            f" {agree}."
         )
     elif top:
         said.append(

@@ -29,7 +29,7 @@ def surrogate_section(explainer: Explainer, output: str, work: Work) -> tuple[Pl
         return section("surrogate", TITLE, [_MEANING, f"There is no surrogate: {error}"]), []
     if isinstance(found, Surrogates) or found.tree is None or len(found.tree.leaves) < 2:
         return section(
-            "surrogate", TITLE, [_MEANING, "The predictions looked at hardly vary: a tree has nothing to say."]
+            "surrogate", TITLE, [_MEANING, "In the rows looked at there is nothing that a tree could split on."]
         ), []
     head, *rest = found.findings()
     if found.overall < _GOOD:

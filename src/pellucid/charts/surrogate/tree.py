@@ -88,7 +88,9 @@ def _lines(text: str, lines: int) -> list[str]:
         return [""]
     if lines == 1 and len(text) > _WIDEST + 6:
         return [text[: _WIDEST + 5] + "…"]
-    wrapped = textwrap.wrap(text, width=_WIDEST) if len(text) > _WIDEST + 4 and lines > 1 else [text]
+    wrapped = (
+        textwrap.wrap(text, width=_WIDEST, break_long_words=False) if len(text) > _WIDEST + 4 and lines > 1 else [text]
+    )
     if len(wrapped) > lines:
         wrapped = [*wrapped[: lines - 1], wrapped[lines - 1][: _WIDEST - 1].rstrip(", ") + "…"]
     return wrapped

@@ -133,9 +133,7 @@ def _tries(model: LinearTerms, asked: tuple[int, ...] | None) -> list[tuple[str 
         asked = tuple(j for j in numbers if model._names[j] in bent) or tuple(numbers[:_MOST])
     for j in asked:
         if j not in numbers:
-            raise InputError(
-                f"features: {model._names[j]!r} is no number that enters as it is; remedies are for those."
-            )
+            raise InputError(f"features: {model._names[j]!r} does not enter as a number; remedies are for numbers.")
     found: list[tuple[str | None, str, Any]] = []
     for j in asked:
         name = model._names[j]
