@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.arrays import IntArray
 from pellucid.checks import one_of, optional, whole
 from pellucid.data import Data
 from pellucid.data.row_labels import RowLabels
@@ -39,6 +40,7 @@ from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
 from pellucid.explanations import Anchor, Caveat, Condition, Header, Rules, changed
+from pellucid.methods.rules.search import screening
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.bin_sensitivity import precision_at_other_bins
 from pellucid.methods.rules.search.bins import check_bins, condition
@@ -81,7 +83,8 @@ def anchor(
     wanted = check_bins(bins, data)
     explained = data.rows(rows)
     setting = shared_setting(predictor, data, explained, perturb, within, goal, budget, run)
-    spaces = _spaces(data, setting, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
+    looked_at = _looked_at(predictor, setting, perturb, budget, run)
+    spaces = _spaces(data, setting, wanted, looked_at, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
     searches = [Search(space, goal, setting.base(space.row)) for space in spaces]
     _search(predictor, data, setting, spaces, searches, perturb, budget, run)
     asks = {
@@ -116,14 +119,37 @@ def anchor(
     return rules[0] if len(rules) == 1 else _as_rules(rules, explained.row_labels)
 
 
-def _spaces(data: Data, setting: Setting, wanted: Mapping[int, Any], *, refine: bool) -> list[TableSpace]:
+def _spaces(
+    data: Data, setting: Setting, wanted: Mapping[int, Any], looked_at: list[IntArray] | None, *, refine: bool
+) -> list[TableSpace]:
     """The predicates of each explained row; intervals are halved where they are ours to choose and can be filled with
     rows.
     """
     players, explained = setting.sources.players, setting.sources.codes[setting.sources.n :]
     return [
-        TableSpace(data, codes, players, first_cells(data, codes, players, wanted), row=row, refine=refine)
+        TableSpace(
+            data,
+            codes,
+            players,
+            first_cells(data, codes, players, wanted, None if looked_at is None else looked_at[row]),
+            row=row,
+            refine=refine,
+        )
         for row, codes in enumerate(explained)
+    ]
+
+
+def _looked_at(
+    predictor: Predictor, setting: Setting, perturb: Any, budget: int | None, run: Run
+) -> list[IntArray] | None:
+    """The players that rules may be about, for each row; None for all."""
+    sources = setting.sources
+    rows = screening.ROWS if budget is None else min(screening.ROWS, budget // (4 * len(sources.explained)))
+    if len(sources.members) <= screening.MOST or callable(perturb) or rows < screening.MOST:
+        return None
+    return [
+        screening.mattering(predictor, sources, setting.same, setting.weights(i), i, run, rows)
+        for i in range(len(sources.explained))
     ]
 
 

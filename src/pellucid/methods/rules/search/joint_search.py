@@ -7,7 +7,7 @@ about twice.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from pellucid.methods.rules.search.beam import Search
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.methods.rules.search.perturbation import Drawn, KeyArray, Perturbation, Sources, balanced
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction
+from pellucid.methods.rules.search.screening import CELLS
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import weighted_mean
@@ -132,6 +133,7 @@ class Answers:
         self._place: dict[int, int] = {}
         self._known = np.empty((0, 0))
         self._size = 0
+        self._at_once = max(1, CELLS // len(data.schema.features))
 
     def remember(self, keys: KeyArray, full: FloatArray) -> None:
         """Note predictions that were made for another purpose."""
@@ -142,30 +144,33 @@ class Answers:
 
     def of(self, drawn: Sequence[Drawn]) -> list[FloatArray]:
         """The answers to all rows drawn; the model is asked once for those that are new."""
-        new: list[FloatArray] = []
+        new: list[tuple[Drawn, IntArray]] = []
         coming: dict[int, int] = {}
         places = [self._places(one, new, coming) for one in drawn]
         if new:
-            rows = np.concatenate(new)
-            if self._budget is not None and self._run.cost().model_rows + len(rows) > self._budget:
+            asked = sum(len(which) for _, which in new)
+            if self._budget is not None and self._run.cost().model_rows + asked > self._budget:
                 raise Spent(f"budget={self._budget} model rows")
-            full = self._run.predict(self._predictor, self._data.of_codes(rows), full=True)
-            self._append(self.same.answers(full))
+            self._append(np.concatenate([self._asked(part) for part in _portions(new, self._at_once)]))
             self._place |= coming
         return [self._known[place] for place in places]
 
-    def _places(self, drawn: Drawn, new: list[FloatArray], coming: dict[int, int]) -> IntArray:
+    def _asked(self, part: list[tuple[Drawn, IntArray]]) -> FloatArray:
+        rows = np.concatenate([drawn.codes(which) for drawn, which in part])
+        return self.same.answers(self._run.predict(self._predictor, self._data.of_codes(rows), full=True))
+
+    def _places(self, drawn: Drawn, new: list[tuple[Drawn, IntArray]], coming: dict[int, int]) -> IntArray:
         """Where the answers are, or will be when those to the rows in ``new`` are there."""
-        ahead = self._size + sum(map(len, new))
+        ahead = self._size + sum(len(which) for _, which in new)
         if drawn.key is None:
-            new.append(drawn.codes(np.arange(len(drawn.arm))))
+            new.append((drawn, np.arange(len(drawn.arm))))
             return ahead + np.arange(len(drawn.arm))
         keys, first, inverse = np.unique(drawn.key, return_index=True, return_inverse=True)
         known = self._place
         places = np.array([known.get(key, coming.get(key, -1)) for key in keys.tolist()], dtype=np.intp)
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
-            new.append(drawn.codes(first[unknown]))
+            new.append((drawn, first[unknown]))
             places[unknown] = ahead + np.arange(len(unknown))
             coming |= dict(zip(keys[unknown].tolist(), places[unknown].tolist(), strict=True))
         return places[inverse]
@@ -180,6 +185,23 @@ class Answers:
         self._known[start:stop] = answers
         self._size = stop
         return start
+
+
+def _portions(new: list[tuple[Drawn, IntArray]], most: int) -> Iterator[list[tuple[Drawn, IntArray]]]:
+    """The rows in their order, as many at once as are held together."""
+    part: list[tuple[Drawn, IntArray]] = []
+    room = most
+    for drawn, which in new:
+        start = 0
+        while start < len(which):
+            some = which[start : start + room]
+            part.append((drawn, some))
+            start, room = start + len(some), room - len(some)
+            if not room:
+                yield part
+                part, room = [], most
+    if part:
+        yield part
 
 
 def search_jointly(

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.methods.rules.search.bins import Cell, finer_cell, first_cell, opened_cells
 
@@ -196,12 +196,14 @@ class TableSpace(Space):
 
 
 def first_cells(
-    data: Data, codes: FloatArray, players: Players, wanted: Mapping[int, Any]
+    data: Data, codes: FloatArray, players: Players, wanted: Mapping[int, Any], some: IntArray | None = None
 ) -> dict[int, dict[int, Cell]]:
-    """The cells that a row lies in, for each player."""
+    """The cells that a row lies in, for each player, or for ``some`` of them by position."""
+    looked_at = range(len(players)) if some is None else set(some.tolist())
     return {
         player: {j: first_cell(data, j, float(codes[j]), wanted.get(j)) for j in members}
         for player, members in enumerate(players.values())
+        if player in looked_at
     }
 
 

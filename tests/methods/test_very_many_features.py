@@ -1,0 +1,58 @@
+"""Where features are very many, only those that seem to matter take part; what is said of them is the same."""
+
+import numpy as np
+import pytest
+
+from pellucid import Explainer
+from pellucid.methods.local.surrogate.local_fit import Task, strongest
+from pellucid.methods.rules.search import joint_search, screening
+
+P = 230
+X = np.random.default_rng(0).normal(size=(120, P))
+
+
+def of_three(rows):
+    return 3 * rows[:, 7] - 2 * rows[:, 200] + rows[:, 111]
+
+
+def test_a_local_model_finds_the_features_that_matter():
+    found = Explainer(of_three, X, checks=False).lime(0, features=3, samples=600, width=20.0)
+    assert set(found.top(3)) == {"x7", "x200", "x111"}
+    assert found.values.shape == (1, P)
+    assert np.count_nonzero(found.values) == 3
+    assert float(np.ravel(found.base)[0]) + found.values[0].sum() == pytest.approx(of_three(X[:1])[0], abs=1e-6)
+    assert (found.se[0, np.flatnonzero(found.values[0] == 0)] == 0).all()
+
+
+def test_columns_are_ranked_by_their_weighted_correlation():
+    rng = np.random.default_rng(1)
+    columns, answers, weights = rng.normal(size=(80, 30)), rng.normal(size=(80, 2)), rng.uniform(size=(3, 80))
+    columns[:, 4] = 1.0  # does not vary
+    task = Task(columns, np.ones(80), answers, np.zeros(2))
+
+    def squared(j):
+        cov = [np.cov(columns[:, j], answers[:, a], aweights=w) for a in range(2) for w in weights]
+        return max(0.0 if c[0, 0] < 1e-12 else c[0, 1] ** 2 / c[0, 0] / c[1, 1] for c in cov)
+
+    slow = np.sort(np.argsort([-squared(j) for j in range(30)], kind="stable")[:6])
+    assert strongest(task, weights, 6, together=7).tolist() == slow.tolist()
+
+
+def test_a_rule_is_about_the_features_that_matter():
+    few = X[:, :120]
+    ex = Explainer(lambda rows: 1.0 * ((rows[:, 7] > 0) & (rows[:, 110] > 0)), few, checks=False)
+    row = int(np.flatnonzero((few[:, 7] > 0.3) & (few[:, 110] > 0.3))[0])
+    rule = ex.anchor(row, within=0.1, bins={"x7": [0.0], "x110": [0.0]})
+    assert set(rule.players) == {"x7", "x110"}
+    assert rule.reached
+    assert rule.precision >= 0.95
+
+
+def test_rows_are_asked_in_portions():
+    class Some:
+        pass
+
+    new = [(Some(), np.arange(7)), (Some(), np.arange(2))]
+    parts = [[(one, which.tolist()) for one, which in part] for part in joint_search._portions(new, 4)]
+    assert [[which for _, which in part] for part in parts] == [[[0, 1, 2, 3]], [[4, 5, 6], [0]], [[1]]]
+    assert screening.CELLS >= 1_000_000
