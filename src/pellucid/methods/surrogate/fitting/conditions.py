@@ -54,8 +54,8 @@ class Side:
             names = level_words(data, self.feature, tuple(sorted(self.levels)))
             names += ["missing"] if lacking else []
             more = [f"{len(names) - _LEVELS} more"] if len(names) > _LEVELS + 1 else []
-            said = [*(names[:_LEVELS] if more else names), *more]
-            return f"{feature.name} = {said[0]}" if len(said) == 1 else f"{feature.name} in [{', '.join(said)}]"
+            shown = [*(names[:_LEVELS] if more else names), *more]
+            return f"{feature.name} = {shown[0]}" if len(shown) == 1 else f"{feature.name} in [{', '.join(shown)}]"
         low, high = (self._value(data, end) for end in (self.low, self.high))
         name = feature.name
         said = f"{low} < {name} ≤ {high}" if low and high else f"{name} > {low}" if low else f"{name} ≤ {high}"
