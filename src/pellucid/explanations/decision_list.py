@@ -119,7 +119,8 @@ class DecisionList(Explanation, options=DecisionListOptions):
             return f"No rule pays: always {self.said(0)} ({self._support(0)})."
         widest = int(np.argmax(self.support[:-1]))
         return (
-            f"{counted(len(self.rules) - 1, 'rule')} and what holds else; rule {widest + 1} decides most rows"
+            f"{counted(len(self.rules) - 1, 'rule')}, else {self.said(len(self.rules) - 1)}"
+            f" ({percent(float(self.coverage[-1]))} of the rows). The rule that decides most rows"
             f" ({percent(float(self.coverage[widest]))}): {self.conditions(widest)} gives {self.said(widest)}."
         )
 
