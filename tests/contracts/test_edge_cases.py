@@ -110,16 +110,16 @@ def test_missing_values_everywhere(method):
 
 
 @pytest.mark.parametrize("name", ["pdp", "ale", "importance", "importance pairs", "importance pdp", "associations"])
-def test_three_hundred_features(name):
+def test_a_hundred_features(name):
     rng = np.random.default_rng(0)
     table = as_pandas(columns())
     wide = pd.concat(
-        [table, pd.DataFrame(rng.normal(size=(90, 295)), columns=[f"noise {j}" for j in range(295)])], axis=1
+        [table, pd.DataFrame(rng.normal(size=(90, 95)), columns=[f"noise {j}" for j in range(95)])], axis=1
     )
     result = METHODS[name](Explainer(lambda frame: model(frame[list(NAMES)]), wide, outcome(table), progress=False))
     assert np.isfinite(result.values).all()
     if not METHODS[name].features and name != "associations":
-        assert result.values.shape == (300,)
+        assert result.values.shape == (100,)
         np.testing.assert_allclose(result.values[5:], 0, atol=1e-9)
 
 

@@ -54,6 +54,14 @@ def test_it_has_the_closed_form_also_beside_categories_and_with_few_given_column
     assert few.values[3] == 0.0
 
 
+def test_few_rows_of_many_columns_are_not_drawn_as_they_are():
+    # With a kernel column for every row a regression can go through all of them: it is no judge of itself then.
+    X, y = normal(150)
+    wide = np.column_stack([X, np.random.default_rng(2).normal(size=(150, 38))])
+    found = conditional(linear, wide, y, explainer={"groups": {"noise": list(range(3, 41))}})
+    assert (np.abs(found.values[:3] - CLOSED_FORM) < 4 * found.se[:3]).all()
+
+
 def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
     X, y = normal(500)
     X = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])

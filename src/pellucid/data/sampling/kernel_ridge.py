@@ -261,7 +261,10 @@ def _best(
     best: tuple[float, FloatArray, FloatArray, float] | None = None
     for penalty in n * _PENALTIES:
         kept = s.values / (s.values + penalty)
-        leverage = np.minimum(squares @ kept + w / n, _MOST_LEVERAGE)
+        leverage = squares @ kept + w / n
+        if np.median(leverage) > _MOST_LEVERAGE:  # rows that are their own predictions: nothing is left to judge by
+            continue
+        leverage = np.minimum(leverage, _MOST_LEVERAGE)
         residual = (rooted - s.U @ (kept[:, None] * along)) / (root * (1.0 - leverage)[:, None])
         error = float((np.square(residual) * (root**2) / variance).mean())
         if best is None or error < best[0]:
