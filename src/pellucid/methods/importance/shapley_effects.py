@@ -26,10 +26,9 @@ When it misleads.
    with 300 rows and 0.39 with 2,000 (the copula 0.41 and 0.405). With many features known hardly a row is near, and
    shares move towards those of independent features.
 3. Intervals are about the population: sampling of rows and orders, and what the shares owe to the rows from which the
-   dependence was learned, seen by learning it from random halves (`_Walk.learned`); the two are added, as rows that pull
-   one way in either do so in both (in trials on normal features the sum was the error, its root of squares 0.7 of it).
-   Below 20 rows, and with a small
-   budget, the dependence is taken as given.
+   dependence was learned, seen by learning it from random halves (`_Walk.learned`). The two are added, as rows that
+   pull one way in either do so in both (in trials on normal features the sum was the error, its root of squares 0.7 of
+   it). Below 20 rows, and with a small budget, the dependence is taken as given.
 4. The variance of the predictions is shared, not of the outcome (see `sobol`).
 
 Cost. 2 (features - 1) model rows for each row and order that is followed, and at most 10,000 rows for the variance.
