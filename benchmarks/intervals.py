@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import contributions, importance, interactions, shapley
+from covered import contributions, dependence, importance, interactions, shapley
 
-ROOMS = (importance, contributions, interactions, shapley)
+ROOMS = (importance, dependence, contributions, interactions, shapley)
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
             if options.only.lower() not in f"{case.method}: {case.name}".lower():
                 continue
             start = time.process_time()
-            covered = case.covered(options.repetitions)
+            covered = case.covered(min(options.repetitions, case.often))
             each = np.nanmean(covered, axis=0)
             spent = time.process_time() - start
             print(

@@ -54,3 +54,15 @@ def test_weights_of_two_are_duplicated_rows():
         stats.weighted_quantiles(values, levels, weights), stats.weighted_quantiles(copies, levels, ones)
     )
     assert stats.standard_error(copies, ones) == pytest.approx(copies.std(ddof=1) / np.sqrt(len(copies)))
+
+
+def test_a_jackknife_interval_is_students_of_logarithms():
+    without = np.array([[1.0, 0.0, 0.0], [2.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
+    se, low, high = stats.jackknife_interval(np.array([2.0, 1.0, 0.0]), without)
+    spread = np.sqrt(2 / 3 * np.square(np.log([1.0, 2.0, 4.0]) - np.log(2.0)).sum())
+    np.testing.assert_allclose(
+        [low[0], high[0]], [2 * np.exp(-4.302653 * spread), 2 * np.exp(4.302653 * spread)], rtol=1e-6
+    )
+    assert se[1] == pytest.approx(np.sqrt(2 / 3 * (1 + 4 + 1)))  # it vanishes without some part: away from itself
+    np.testing.assert_allclose([low[1], high[1]], [0.0, 1 + 4.302653 * se[1]], rtol=1e-6)
+    assert (se[2], low[2], high[2]) == (0.0, 0.0, 0.0)

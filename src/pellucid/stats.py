@@ -84,16 +84,17 @@ def jackknife_interval(values: FloatArray, without: FloatArray) -> tuple[FloatAr
     """Standard errors and the ends of 95% intervals of positive numbers, from what they are without each of several
     parts of the rows ``(parts, ...)``.
 
-    Student's intervals of the logarithms, whose estimates are less skewed; 0 has none, and where the number vanishes
-    without some part it may be anything from 0 on.
+    Student's intervals of the logarithms, whose estimates are less skewed; 0 has none. Where the number vanishes without
+    some part, it may be as little as 0, and its error is that of moving away from it.
     """
     parts = len(without)
     if parts < 2:
         unknown = np.full(values.shape, np.nan)
         return unknown, unknown, unknown
     scale = np.sqrt((parts - 1) / parts)
-    se = scale * np.sqrt(np.square(without - without.mean(axis=0)).sum(axis=0))
     sure = (values > 0) & (without > 0).all(axis=0)
+    centre = np.where(sure, without.mean(axis=0), values)
+    se = scale * np.sqrt(np.square(without - centre).sum(axis=0))
     logs = np.log(np.where(sure, without, 1.0))
     half = student(parts - 1) * scale * np.sqrt(np.square(logs - logs.mean(axis=0)).sum(axis=0))
     straight = student(parts - 1) * se

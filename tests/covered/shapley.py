@@ -93,7 +93,7 @@ def CASES() -> list[Case]:
             game(name, pairs),
             quick=12 if pairs == 512 and name == "all of five" else 0,
             least=least.get(name, 0.9) if pairs == 512 else least.get(name, 0.9) - 0.2,
-            often=100,
+            often=200,
         )
         for pairs in (128, 512)
         for name in ("smooth", "products of t3", "all of five", "three without three others")
@@ -106,7 +106,7 @@ def CASES() -> list[Case]:
             game(name, 512, True),
             quick=12 if name == "all of five" else 0,
             least=0.8,
-            often=50,
+            often=100,
         )
         for name in ("smooth", "products of t3", "all of five")
     ]

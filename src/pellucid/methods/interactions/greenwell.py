@@ -213,7 +213,7 @@ def _pair(
 
     everything = np.arange(len(mass))
     without = []
-    for b in everything:
+    for b in range(len(mass)):
         first = axes[0].without(table(np.delete(everything, b)), b)
         without.append(strength(np.moveaxis(axes[1].without(np.moveaxis(first, 1, 0), b), 0, 1)))
     return strength(table(everything)), np.stack(without)

@@ -17,8 +17,9 @@ models, from all rows against all rows; any other model is asked, about as many 
 unless
 ``rows`` says how many. Numerators below what rounding makes are exactly zero; 0/0 is 0.
 `low`, `high` and `se` are about the population, with the model held fixed: a tenth of the rows is left out at a time,
-and Student's intervals are taken of logarithms. Up to `SPLIT` rows the tenth is left out of the background too; of more
-rows the background matters, to first order, only as far as the interaction of a set itself depends on further features.
+and Student's intervals are taken of logarithms. Up to 200 rows (60 where trees are read) the tenth is left out of the
+background too; of more rows the background matters, to first order, only as far as the interaction of a set itself
+depends on further features.
 
 When it misleads: (1) a joint effect that is small makes any small interaction large by comparison: see `strength` and
 `joint`; (2) correlated features are asked about in combinations that do not occur, which inflates H, even above

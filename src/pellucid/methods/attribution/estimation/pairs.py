@@ -5,8 +5,8 @@ stratum pairs are drawn at random without replacement. A pair of size s counts f
 square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum in
 proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
 which weigh most, are soon taken whole; single players come first. With few players, all coalitions of two come next,
-once there are some of every size: a game whose players act together in threes at most is then known exactly (its odd
-part is of order one and three). A longer design contains the shorter ones, so that sampling can go on where it stopped.
+once there are some of every size: they weigh most of what is left. A longer design contains the shorter ones, so that
+sampling can go on where it stopped.
 """
 
 from __future__ import annotations
