@@ -1,10 +1,10 @@
 """Where features are very many, only those that seem to matter take part; what is said of them is the same."""
 
 import numpy as np
-import pytest
 
 from pellucid import Explainer
-from pellucid.methods.local.surrogate.local_fit import Task, strongest
+from pellucid.methods.local.surrogate.local_fit import Task, fit_row, strongest
+from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.rules.search import joint_search, screening
 
 P = 230
@@ -15,13 +15,28 @@ def of_three(rows):
     return 3 * rows[:, 7] - 2 * rows[:, 200] + rows[:, 111]
 
 
-def test_a_local_model_finds_the_features_that_matter():
-    found = Explainer(of_three, X, checks=False).lime(0, features=3, samples=600, width=20.0)
-    assert set(found.top(3)) == {"x7", "x200", "x111"}
-    assert found.values.shape == (1, P)
-    assert np.count_nonzero(found.values) == 3
-    assert float(np.ravel(found.base)[0]) + found.values[0].sum() == pytest.approx(of_three(X[:1])[0], abs=1e-6)
-    assert (found.se[0, np.flatnonzero(found.values[0] == 0)] == 0).all()
+def test_a_local_model_of_some_columns_is_that_of_all():
+    rng = np.random.default_rng(2)
+    columns, blocks = rng.normal(size=(400, 60)), rng.multinomial(20, np.full(20, 0.05), size=20).astype(float)
+    answers = of_three(np.pad(columns, [(0, 0), (0, 170)]))[:, None] + columns[:, 21:22]
+    task = Task(columns, np.sqrt((columns**2).sum(axis=1)), answers, np.zeros(1))
+    options = Options(2, 400, "raw", "data", "euclidean", 9.0, "exponential", "linear", "forward", None, None)
+    some, every = (fit_row(task, options, blocks, compare=False, screened=n) for n in (20, 60))
+    assert np.flatnonzero(some.chosen[:, 0]).tolist() == [7, 21]
+    for name in (
+        "coefficients",
+        "coefficients_se",
+        "effects",
+        "parts",
+        "base",
+        "chosen",
+        "fidelity",
+        "stability",
+        "width",
+    ):
+        np.testing.assert_allclose(getattr(some, name), getattr(every, name), atol=1e-9)
+    np.testing.assert_allclose(some.predict(columns), every.predict(columns), atol=1e-9)
+    np.testing.assert_allclose(some.widths.weights, every.widths.weights, atol=1e-9)
 
 
 def test_columns_are_ranked_by_their_weighted_correlation():

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.sampling.margin import Margin, count_rows, nominal_features
 from pellucid.data.table import Data
 
@@ -33,7 +33,7 @@ def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None =
     columns, weights = _columns(data, rows)
     n, nominal = count_rows(weights), nominal_features(data)
     tests = max(len(columns) * (len(columns) - 1) / 2, 1.0)
-    allowed = 1.0 if chance is None else chance / tests
+    allowed = np.inf if chance is None else chance / tests
     matrix = np.eye(len(columns))
     ranked = [c if is_nominal else mid_ranks(c, weights) for c, is_nominal in zip(columns, nominal, strict=True)]
     numeric = np.flatnonzero(~nominal)
@@ -82,23 +82,30 @@ def _between_numbers(
 
 
 def _over_slices(lines: FloatArray, ranks: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """The share of the variance of each line ``[j, k]`` that lies between slices of the k-th ranks; missing values of
-    the k-th are a slice of their own.
+    """The share of the variance of each line ``[j, k]`` that lies between slices of the k-th ranks, over the rows where
+    both are present.
     """
-    p = len(ranks)
-    there = ~np.isnan(ranks)
-    mass = there * weights
-    centre = (np.where(there, lines, 0.0) * weights).sum(axis=1) / np.maximum(mass.sum(axis=1), 1e-300)
-    away = np.where(there, lines - centre[:, None], 0.0)
-    total = (np.square(away) * weights).sum(axis=1)
-    between = np.zeros((p, p))
-    for k in range(p):
-        place = np.where(there[k], np.minimum(np.nan_to_num(ranks[k]) * count, count - 1), count).astype(np.intp)
+    present = ~np.isnan(ranks)
+    found = np.zeros((len(ranks),) * 2)
+    for k, here in enumerate(present):
+        some: slice | BoolArray = slice(None) if here.all() else here
+        place = np.minimum(ranks[k, some] * count, count - 1).astype(np.intp)
+        if not len(place):
+            continue
         order = np.argsort(place, kind="stable")
         starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-        sums, masses = (np.add.reduceat(part[:, order], starts, axis=1) for part in (away * weights, mass))
-        between[:, k] = (np.square(sums) / np.where(masses > 0, masses, 1.0)).sum(axis=1)
-    return np.clip(between / np.where(total > 0, total, 1.0)[:, None], 0.0, 1.0)
+        there = present[:, some][:, order]
+        mass = there * weights[some][order]
+        values = np.where(there, lines[:, some][:, order], 0.0)
+        away = np.where(
+            there, values - ((values * mass).sum(axis=1) / np.maximum(mass.sum(axis=1), 1e-300))[:, None], 0.0
+        )
+        total = (np.square(away) * mass).sum(axis=1)
+        sums, masses = (np.add.reduceat(part, starts, axis=1) for part in (away * mass, mass))
+        between = (np.square(sums) / np.where(masses > 0, masses, 1.0)).sum(axis=1)
+        varies = total > 1e-12 * mass.sum(axis=1)
+        found[:, k] = np.where(varies, np.clip(between / np.where(varies, total, 1.0), 0.0, 1.0), 0.0)
+    return found
 
 
 def _by_chance(statistic: FloatArray, free: int) -> FloatArray:

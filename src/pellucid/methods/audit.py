@@ -186,7 +186,11 @@ def _correlated(data: Data, run: Run) -> Iterator[AuditLine]:
     strongest = float(strengths[a[order[0]], b[order[0]]])
     yield AuditLine(
         topic="correlated features",
-        finding=f"The most strongly associated features are {said}.",
+        finding=(
+            f"The most strongly associated features are {said}."
+            if strongest > 0
+            else "No two features are associated beyond chance."
+        ),
         value=strongest,
         threshold=_CORRELATED,
         severity=severity("dependent-features", strongest, _CORRELATED),

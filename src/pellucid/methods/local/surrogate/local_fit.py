@@ -107,7 +107,14 @@ class LocalFit:
 
 
 def fit_row(
-    task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None, least: float = 0.0
+    task: Task,
+    options: Options,
+    repeats: FloatArray,
+    *,
+    compare: bool,
+    fixed: float | None = None,
+    least: float = 0.0,
+    screened: int = SCREENED,
 ) -> LocalFit:
     """The local model of a row; ``compare`` tries other widths even if one is given.
 
@@ -117,7 +124,7 @@ def fit_row(
     p, k = task.columns.shape[1], min(options.features, task.columns.shape[1])
     auto = options.width == "auto"
     wanted, widths, counts = _tried(task, options, k, compare=compare, fixed=fixed)
-    most = max(SCREENED, 10 * k)
+    most = max(screened, 10 * k)
     if p > most and options.how != "all":
         kept = strongest(task, counts, most)
         few = replace(task, columns=task.columns[:, kept], among=p)
