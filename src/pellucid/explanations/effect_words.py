@@ -187,6 +187,7 @@ def _by_movement(effect: Effect, readable: BoolArray) -> list[int]:
     flat = values.reshape(-1, values.shape[-1])
     known = np.isfinite(flat)
     ranges = np.where(known, flat, -np.inf).max(axis=0) - np.where(known, flat, np.inf).min(axis=0)
+    ranges = np.round(ranges / (float(ranges.max()) or 1.0), 9)  # so that rounding does not order equal ones
     return [int(k) for k in np.argsort(-ranges, kind="stable")]
 
 

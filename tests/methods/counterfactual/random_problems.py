@@ -10,6 +10,7 @@ from methods.counterfactual.asking import credit_like
 from pellucid import Explainer
 
 NUMBERS = ("age", "amount", "score")
+ROUNDING = 1e-12  # predictions of one row differ by this with the rows beside it
 
 
 @dataclass
@@ -78,10 +79,10 @@ def random_problem(seed: int) -> Random:
     ex = Explainer(number, table, progress=False, checks=False, random_state=seed)
     spread, own = np.quantile(number(table), [0.3, 0.7, 0.9]), number(table.iloc[[row]])[0]
     target, reached = [
-        (f">= {spread[1]}", lambda f: f >= float(str(spread[1]))),
-        ((float(spread[1]), float(spread[2])), lambda f: (f >= spread[1]) & (f <= spread[2])),
-        (float(spread[0]), lambda f: (f >= spread[0]) if own < spread[0] else (f <= spread[0])),
-        (f"< {spread[0]}", lambda f: f < float(str(spread[0]))),
+        (f">= {spread[1]}", lambda f: f >= spread[1] - ROUNDING),
+        ((float(spread[1]), float(spread[2])), lambda f: (f >= spread[1] - ROUNDING) & (f <= spread[2] + ROUNDING)),
+        (float(spread[0]), lambda f: (f >= spread[0] - ROUNDING) if own < spread[0] else (f <= spread[0] + ROUNDING)),
+        (f"< {spread[0]}", lambda f: f < spread[0] + ROUNDING),
     ][int(rng.integers(4))]
     return Random(ex, table, row, target, lambda t: reached(number(t)), constraints(rng, table))
 

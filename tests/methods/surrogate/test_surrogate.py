@@ -15,6 +15,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import pellucid
+from golden_files import masked
 from pellucid import Explainer
 from pellucid.glassbox import AdditiveModel
 from pellucid.methods.surrogate.fitting.growing import Grown
@@ -71,8 +72,8 @@ def test_steps_levels_and_missing_values_are_found():
 
     found = explain(model, X).surrogate(size=8)
     assert found.overall == pytest.approx(1.0, abs=0.02)
-    assert {found.tree.yes[0], found.tree.no[0]} == {"season: fall, winter", "season: spring, summer"}
-    assert any("temp ≤ 13" in rule and "wind missing" in rule for rule in found.tree.rules)
+    assert {found.tree.yes[0], found.tree.no[0]} == {"season in [fall, winter]", "season in [spring, summer]"}
+    assert any("temp ≤ 13" in rule and "wind is missing" in rule for rule in found.tree.rules)
     assert sorted(found.tree.predictions[found.tree.leaves, 0].round(6)) == [0, 2, 4, 6, 10, 12, 14, 16]
     assert found.tree.shares[found.tree.leaves].sum() == pytest.approx(1)
     assert found.tree.histograms.sum() == pytest.approx(1)
@@ -312,7 +313,8 @@ def test_sentences(golden):
     golden("surrogate", "outline of a tree", ex.surrogate(size=3).tree.text())
     golden("surrogate", "around a row", ex.surrogate(near=0).text())
     model = LogisticRegression().fit(X, np.digitize(X[:, 0] + X[:, 1], [-1, 1]))
-    golden("surrogate", "three classes", explain(model, X, np.digitize(X[:, 0] + X[:, 1], [-1, 1])).surrogate().text())
+    said = explain(model, X, np.digitize(X[:, 0] + X[:, 1], [-1, 1])).surrogate().text()
+    golden("surrogate", "three classes", masked(said))
 
 
 def test_every_chart_can_be_drawn(tmp_path):
