@@ -15,6 +15,7 @@ from pellucid.explanations.surrogate_words import amount, r2
 from pellucid.words import number, percent
 
 _LETTERS, _ROW = 42, 46
+_LABEL = 135  # pixels
 
 
 def group_data(found: Surrogate) -> list[Row]:
@@ -42,15 +43,21 @@ def subgroups(found: Surrogate, options: SurrogateOptions, _: int) -> tuple[Char
     width, height = options.width or theme.WIDTH, options.height or _ROW * len(rows)
     most = max(row["miss"] for row in rows)
     axis = value_axis("missed by (RMSE, held-out rows)", (0.0, 1.45 * most), width, scale=found.scale, change=True)
+    usual = found.subgroups[0].miss / found.subgroups[0].ratio if found.subgroups[0].ratio > 0 else 0.0
+    reach = _LABEL * 1.45 * most / width
+    for row in rows:  # a label starts behind the line that would cross it
+        row["said"] = usual if row["miss"] < usual < row["miss"] + reach else row["miss"]
     x, y = alt.X("miss", **axis), row_axis(len(rows))
     chart = alt.Chart(data(rows))
     tips = tooltips(("rows with", "words"), ("missed by", "text"), ("that is", "ratio"), ("fidelity", "below"))
     bars = chart.mark_rect(color=theme.MAIN).encode(
         x=alt.X("zero", **axis), x2="miss", y=row_axis(len(rows), "top"), y2="bottom", tooltip=tips
     )
-    first = chart.mark_text(align="left", dx=6, dy=-7, fontSize=11).encode(x=x, y=y, text="text:N")
-    second = chart.mark_text(align="left", dx=6, dy=7, fontSize=11, color=theme.MUTED).encode(x=x, y=y, text="below:N")
-    usual = found.subgroups[0].miss / found.subgroups[0].ratio if found.subgroups[0].ratio > 0 else 0.0
+    said = alt.X("said", **axis)
+    first = chart.mark_text(align="left", dx=6, dy=-7, fontSize=11).encode(x=said, y=y, text="text:N")
+    second = chart.mark_text(align="left", dx=6, dy=7, fontSize=11, color=theme.MUTED).encode(
+        x=said, y=y, text="below:N"
+    )
     rule = alt.Chart(data([{"miss": usual}])).mark_rule(color=theme.FAINT, strokeWidth=1.5).encode(x=x)
     above = alt.Chart(data([{"miss": usual, "text": "all rows"}])).mark_text(y=-8, fontSize=11, color=theme.MUTED)
     names: list[Row] = []
