@@ -110,7 +110,9 @@ def image_explainer(**options: Any) -> ImageExplainer:
 
 
 IMAGE = np.random.default_rng(0).random((8, 8))
+IMAGES = [IMAGE + 0.1 * k for k in range(6)]
 TEXT = "free money now! call me"
+TEXTS = [TEXT, "free call now", "call me, please", "a song I love", "my song", "money and songs"]
 ONE = np.random.default_rng(1).normal(size=(20, 3))
 MAKING = {
     "link": word("identity"),
@@ -155,6 +157,15 @@ ATTACK = {**ANSWERS, "budget": whole(500, 4, none=True)}
 PIECES = {"by": word("word"), "most": whole(3)}
 
 # verb: how it is called, its options, and those of a free form (tables, functions, names, rows)
+TYPICAL = {
+    "n": whole(3, also=(str,)),
+    "criticisms": whole(2, 0, also=(str,)),
+    "method": word("medoids"),
+    "by": word("prediction", none=True),
+    "kernel": word("laplace"),
+    "width": positive(1.5),
+    "sample": whole(20, 2, none=True),
+}
 VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "Explainer": (
         lambda **o: Explainer(f, *table(), **{"progress": False, **o}).pdp(0),
@@ -255,19 +266,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         },
         {"rows", "weights", "near"},
     ),
-    "prototypes": (
-        lambda **o: explainer().prototypes(**{"n": 3, **o}),
-        {
-            "n": whole(3, also=(str,)),
-            "criticisms": whole(2, 0, also=(str,)),
-            "method": word("medoids"),
-            "by": word("prediction", none=True),
-            "kernel": word("laplace"),
-            "width": positive(1.5),
-            "sample": whole(20, 2, none=True),
-        },
-        {"features"},
-    ),
+    "prototypes": (lambda **o: explainer().prototypes(**{"n": 3, **o}), TYPICAL, {"features"}),
     "neighbors": (
         lambda **o: explainer().neighbors(**{"row": 0, **o}),
         {"n": whole(3), "distance": word("euclidean")},
@@ -381,6 +380,16 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         },
         {"texts"},
     ),
+    "TextExplainer.prototypes": (
+        lambda **o: text_explainer().prototypes(TEXTS, **{"n": 2, **o}),
+        {**TYPICAL, "n": whole(2, also=(str,)), "sample": whole(4, 2, none=True)},
+        {"texts", "y", "features"},
+    ),
+    "TextExplainer.neighbors": (
+        lambda **o: text_explainer().neighbors(TEXT, TEXTS, **o),
+        {"n": whole(2)},
+        {"text", "texts", "y", "features"},
+    ),
     "TextExplainer.report": (None, {}, {"path", "texts", "y", "title"}),
     "TextExplainer.counterfactuals": (
         lambda **o: text_explainer().counterfactuals(TEXT, "<= 0.5", **o),
@@ -400,6 +409,16 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "ImageExplainer.shap": (lambda **o: image_explainer().shap(IMAGE, **o), EFFORT, {"image"}),
     "ImageExplainer.lime": (lambda **o: image_explainer().lime(IMAGE, **{"samples": 100, **o}), PART_LIME, {"image"}),
     "ImageExplainer.anchor": (lambda **o: image_explainer().anchor(IMAGE, **o), ANCHOR, {"image", "corpus"}),
+    "ImageExplainer.prototypes": (
+        lambda **o: image_explainer().prototypes(IMAGES, **{"n": 2, **o}),
+        {**TYPICAL, "n": whole(2, also=(str,)), "sample": whole(4, 2, none=True)},
+        {"images", "y", "features"},
+    ),
+    "ImageExplainer.neighbors": (
+        lambda **o: image_explainer().neighbors(IMAGE, IMAGES, **o),
+        {"n": whole(2)},
+        {"image", "images", "y", "features"},
+    ),
     "ImageExplainer.report": (None, {}, {"path", "images", "y", "title"}),
     "ImageExplainer.counterfactuals": (
         lambda **o: image_explainer().counterfactuals(IMAGE, "> 0.5", **o),

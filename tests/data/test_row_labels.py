@@ -209,8 +209,8 @@ def test_curves_are_named():
 def test_a_report_names_its_rows_and_takes_labels(tmp_path):
     page = Explainer(f, NAMED, f(NAMED)).report(tmp_path / "r.html", rows=["cust7", 9], top=2)
     text = page.read_text(encoding="utf-8")
-    assert "Row cust7: asked for" in text
-    assert "Row cust9: asked for" in text
+    assert "Row cust7: as requested" in text
+    assert "Row cust9: as requested" in text
 
 
 def test_labels_are_stored(tmp_path):

@@ -141,7 +141,7 @@ def test_a_sum_that_is_the_link_of_no_mean_is_no_prediction():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (model.predict(x) > 0).all()
-    with pytest.warns(pellucid.errors.InputWarning, match="no prediction for 1 of 2 rows, such as row 1"):
+    with pytest.warns(pellucid.errors.InputWarning, match="1 of 2 rows, such as row 1"):
         found = model.predict([[0.5], [1.2]])
     assert found[0] > 0
     assert np.isnan(found[1])
@@ -209,7 +209,7 @@ def test_remedies_of_classes_and_counts():
     assert {each.feature for each in several.remedies} == {"hours", None}
     counts = np.random.default_rng(0).poisson(X["hours"])
     model = GeneralizedLinearModel(family="poisson").fit(X, counts)
-    assert model.remedies(X, counts, folds=2).measure == "The share of the deviance explained"
+    assert model.remedies(X, counts, folds=2).measure.endswith("deviance explained")
 
 
 def test_benign_rows_have_no_caveats():

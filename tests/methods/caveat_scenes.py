@@ -1194,9 +1194,9 @@ def all_rows():
 
 
 @fires("imprecise")
-def an_interaction_in_two_rows():
+def an_interaction_in_one_row():
     X = sample(60)
-    X[:2] = 12.0
+    X[0] = 12.0
     return Explainer(lambda X: plus(X) + times(X) * (X[:, 0] > 5), X).interactions(), (0.5, 10.0)
 
 

@@ -50,7 +50,7 @@ def rent(table):
 def test_anna_asks_how_to_rent_out_above_1000():
     flat = {"area": 86, "pets": "forbidden", "windows": "old", "year": 1990}
     ex = Explainer(rent, flats(), progress=False)
-    assert ex.predict([flat])["prediction"][0] == 900
+    assert ex.predict([flat])["prediction"].iloc[0] == 900
     larger = ex.counterfactuals(flat, ">= 1000", fixed=["pets", "windows", "year"])
     assert larger.changes() == {"area": (86, 96)}
     # What she can do: the flat grows no larger and no younger.
@@ -83,7 +83,7 @@ def test_peter_learns_what_raises_his_chance_from_a_few_percent(credit):
     ex, X, _ = credit
     said = {"fixed": ["age", "sex"], "monotone": {"job": "up"}}
     row = int(np.argmin(ex.predict()["good"]))
-    now = float(ex.predict([row])["good"][0])
+    now = float(ex.predict([row])["good"].iloc[0])
     near, far = (ex.counterfactuals(row, f">= {now + more}", **said, n=1) for more in (0.08, 0.2))
     assert near.valid.all()
     assert far.valid.all()
@@ -97,7 +97,7 @@ def test_peter_learns_what_raises_his_chance_from_a_few_percent(credit):
 def test_the_ten_answers_of_the_books_table_are_dominated_or_matched(credit):
     ex, X, model = credit
     row = int(np.flatnonzero((X["age"] == 58) & (X["amount"] == 6143))[0])
-    assert float(ex.predict([row])["good"][0]) == pytest.approx(0.242, abs=0.03)  # the book's SVM says 24.2%
+    assert float(ex.predict([row])["good"].iloc[0]) == pytest.approx(0.242, abs=0.03)  # the book's SVM says 24.2%
     theirs = pd.concat([X.iloc[[row]]] * len(CHANGES), ignore_index=True)
     for k, changes in enumerate(CHANGES):
         for name, change in changes.items():

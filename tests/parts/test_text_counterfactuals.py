@@ -293,7 +293,7 @@ def test_an_empty_text_among_replacements_lets_words_be_taken_out_as_well():
     assert found.texts == ("a good film, fun",)
     assert found.changes() == {"bad": "good", "not": None}
     assert found.proven
-    assert '"good" instead of "bad" and without "not"' in found.text()
+    assert '"good" instead of "bad"' in found.text()
     either_way = ex.counterfactuals("a bad film, not fun", "yes", replace=["good", ""], n=1)
     assert {"a good film, fun", "a film, good fun", "a good film, good fun"} & set(either_way.texts)
     assert not ex.counterfactuals("a bad film, not fun", "yes", replace={"bad": "good", "not": "yet"}).texts

@@ -22,6 +22,7 @@ SECTIONS = [
     "responds",
     "interactions",
     "parts",
+    "surrogate",
     "contributions",
     "together",
     "rows",
@@ -55,13 +56,13 @@ def test_document_is_plain_data(demo_document: dict[str, Any]) -> None:
 
 
 def test_summary_names_score_features_and_effect(demo_document: dict[str, Any], golden: Any) -> None:
-    score, matters, effect, acting, parts, care = demo_document["findings"]
+    score, matters, effect, acting, parts, tree, care = demo_document["findings"]
     assert " 9" in score
     assert "days_since_start, temp and " in matters
     assert effect.startswith("days_since_start: ")
     assert acting.startswith("season and days_since_start ")
     assert "97." in parts
-    golden("report", "findings of the demo", map(masked, [score, acting, parts, care]))
+    golden("report", "findings of the demo", map(masked, [score, acting, parts, tree, care]))
 
 
 def test_the_data_table_has_a_line_per_feature(demo_document: dict[str, Any], bike: Explainer) -> None:
@@ -105,7 +106,7 @@ def test_what_holds_for_the_data_is_said_once_at_the_top(demo_document: dict[str
     touched = {card["id"] for card in cards if {"label": "correlated features", "id": "trust"} in card["chips"]}
     assert {"importance", "contributions-size", "associations", "network"} <= touched
     said = [(item["code"], item["message"]) for card in [trust, *cards] for item in card["caveats"]]
-    assert len(set(said)) == len(said) <= 10
+    assert len(set(said)) == len(said) <= 11
     assert not {"off-data", "dependent-features", "clustered-features", "moved-apart"} & {code for code, _ in said[1:]}
     anchors = {trust["id"], *(card["id"] for card in cards)}
     assert all(chip["id"] in anchors for card in cards for chip in card["chips"])

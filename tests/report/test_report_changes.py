@@ -53,7 +53,7 @@ def test_rows_that_are_asked_for_come_alone_in_the_short_report_and_first_in_the
     explainer = linear([3.0, 2.0, 1.0])
     (short,) = made(explainer, [7], brief=True)
     assert [card["id"] for card in short["cards"]] == ["changes-7"]
-    assert short["cards"][0]["title"].startswith("Row 7: asked for")
+    assert short["cards"][0]["title"].startswith("Row 7: as requested")
     (full,) = made(explainer, [7], brief=False)
     assert full["cards"][0]["id"] == "changes-7"
 

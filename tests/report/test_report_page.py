@@ -158,7 +158,7 @@ def test_report_writes_a_file_and_gives_its_path(linear: Any, tmp_path: Path) ->
     assert "<h1>Größe</h1>" in text
     assert 'id="effect-1"' in text
     assert 'id="effect-2"' not in text
-    assert "<h3>Row 7: asked for</h3>" in text
+    assert "<h3>Row 7: as requested</h3>" in text
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
 
 

@@ -328,7 +328,7 @@ def test_no_caveat_of_the_first_chart_is_repeated_beside_the_second(demo_documen
 
 def test_groups_of_features_are_suggested(demo_document: dict[str, Any], linear: Any) -> None:
     made = card(demo_document, "clusters")
-    assert any(line.startswith("season, temp and felt_temp ") for line in made["sentences"])
+    assert any(line.startswith("season, temp, felt_temp and days_since_start ") for line in made["sentences"])
     assert "groups=explainer.clusters().groups" in made["sentences"][-1]
     assert ids(build(linear([1.0] * 5), top=1), "together") == ["associations"]  # nothing is correlated
     few = np.repeat(RNG.normal(size=(60, 1)), 3, axis=1)

@@ -53,7 +53,7 @@ def test_equal_to_all_coalitions_asked(name):
     np.testing.assert_allclose(found.prediction, asked.prediction, rtol=2e-5, atol=1e-6)
     assert found.additivity.relative < 1e-7
     alone = ex.shap(100)
-    np.testing.assert_array_equal(alone.values[0], found.values[1])
+    np.testing.assert_array_equal(alone.values[0], found.values[2])
 
 
 @pytest.mark.parametrize("name", ["xgboost", "hist of three", "logistic", "logistic of three"])

@@ -282,8 +282,8 @@ def test_glass_boxes_go_by_their_names():
     assert 0 < rules.overall < 1
     assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="auto"), folds=2).values[0]
     assert pairs.inside.method == "terms"
-    assert found.text().startswith("An additive model with pairs comes closest")
-    with pytest.raises(pellucid.InputError, match="kind='gum' is not known; did you mean 'gam'"):
+    assert found.text().startswith("An additive model with pairs")
+    with pytest.raises(pellucid.InputError, match=r"kind='gum'.*'gam'"):
         ex.surrogate("gum")
 
 
