@@ -187,7 +187,8 @@ def _by_movement(effect: Effect, readable: BoolArray) -> list[int]:
     flat = values.reshape(-1, values.shape[-1])
     known = np.isfinite(flat)
     ranges = np.where(known, flat, -np.inf).max(axis=0) - np.where(known, flat, np.inf).min(axis=0)
-    ranges = np.round(ranges / (float(ranges.max()) or 1.0), 9)  # so that rounding does not order equal ones
+    if 0 < ranges.max() < np.inf:
+        ranges = np.round(ranges / ranges.max(), 9)  # so that rounding does not order equal ones
     return [int(k) for k in np.argsort(-ranges, kind="stable")]
 
 
