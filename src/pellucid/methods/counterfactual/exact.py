@@ -28,6 +28,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,9 @@ from pellucid.trees.nearest import Nearest, is_compiled
 from pellucid.trees.plain.choice import can_compile
 
 _CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
-_QUICK = 0.3  # seconds, before a local search is asked for a first answer
+# How often the search is looked at before a local search is asked for a first answer: some tenths of a second, counted, so
+# that a busy machine gives the same answer.
+_LOOKS_AT_TREES, _LOOKS_AT_SUMS = 30, 2000
 _COARSE = 1e-3  # how near the best of the numbers that stand for others is looked for
 
 
@@ -119,7 +122,7 @@ def _of_trees(problem: Problem) -> _Question | str:
         )
 
     regions = _regions(problem, link, ensemble.n_outputs, float(size), probability=probability, single=single)
-    return _Question(problem, cells, regions, make, compiled=is_compiled())
+    return _Question(problem, cells, regions, make, _LOOKS_AT_TREES, compiled=is_compiled())
 
 
 def _of_sums(problem: Problem) -> _Question | str:
@@ -158,7 +161,7 @@ def _of_sums(problem: Problem) -> _Question | str:
     regions = _regions(problem, additive.link, weights.shape[1], size, probability=False, single=single)
     if largest and any(len(region.wanted.low) > 1 for region in regions):
         return "the largest change is bounded for one sum over features only"
-    return _Question(problem, cells, regions, make, smooth)
+    return _Question(problem, cells, regions, make, _LOOKS_AT_SUMS, smooth)
 
 
 def _is_smooth(choices: Choices) -> bool:
@@ -188,22 +191,28 @@ class _Best:
 class _Question:
     """The search for one row: an answer for each round, over all regions of the target.
 
-    ``smooth``: the features that may be any number, of which a few stand for the others.
+    ``quick``: after how many looks a local search is asked; ``smooth``: the features that may be any number, of which a
+    few stand for the others.
     """
 
     problem: Problem
     cells: Cells
     regions: list[Rounding]
     make: Make
+    quick: int
     smooth: frozenset[int] = frozenset()
     compiled: bool = True
     nodes: int = 0
     end: float = np.inf
 
     def compile(self) -> None:
-        """Has the search compiled, where it is not yet: what that takes is no part of the time for the search."""
+        """Has the search compiled, where it is not yet; what that takes is no part of the time for the search, and the model
+        is not asked.
+        """
         if not self.compiled:
-            self._round(np.zeros((0, len(self.cells.players)), dtype=np.bool_), 0.0, np.inf, lambda: False)
+            none = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
+            judge = Judge(self.cells, self.regions[0], self.problem.relations, wary=False)
+            self.make(self.regions[0], judge, none, 0.0, np.inf).run(lambda: False)
 
     def nearest(self, n: int) -> Found:
         """Answers, the nearest first."""
@@ -231,8 +240,8 @@ class _Question:
         the last word if the time ends.
         """
         none = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
-        quick = time.monotonic() + _QUICK
-        found = self._round(none, 0.0, np.inf, lambda: go_on() and time.monotonic() < quick)
+        looks = count(1)
+        found = self._round(none, 0.0, np.inf, lambda: go_on() and next(looks) < self.quick)
         if found.proven or not go_on():
             return found, np.empty((0, len(self.problem.x)))
         others = self._asked()
