@@ -96,7 +96,8 @@ def test_caveats_about_correlated_features_say_so(code):
     said = (ROOT / "tests/golden/caveats.txt").read_text("utf-8").split("\n== ")
     about = [flat(text) for text in said if text.startswith(f"{code}:")]
     assert about
-    assert all("correlated" in text or "associated" in text for text in about)
+    known = ("correlated", "associated", "depends on")  # the last of a curve that turns, which no correlation sees
+    assert all(any(word in text for word in known) for text in about)
 
 
 def spoken():
