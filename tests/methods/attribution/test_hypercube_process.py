@@ -23,6 +23,7 @@ from pellucid.methods.attribution.estimation.hypercube_process import (
     activity,
     choose,
     interactions_of,
+    misfit,
     regress,
     shapley_of,
     shapley_variance,
@@ -403,3 +404,14 @@ def test_the_variance_of_the_process_is_finite_for_any_number_of_players(p):
     variance = shapley_variance(fit, halves)
     assert np.isfinite(variance).all()
     assert (variance >= 0).all()
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_a_pair_without_which_two_players_are_not_told_apart_does_not_move_their_intervals(seed):
+    """Two players are on the same side in every pair but one: what that is missed by is 0 / 0, not a misfit."""
+    halves = np.random.default_rng(seed).random((41, 8)) < 0.5
+    halves[0], halves[1:, 6:], halves[1, 6] = True, False, True
+    worth = 0.5 * (halves[:, :4].all(axis=1) * 1.0 - (~halves[:, :4]).all(axis=1))
+    found = misfit(regress(halves, worth[:, None], "odd"), halves)
+    assert found[6:].max() < 2
+    assert found[:6].max() > 1

@@ -62,6 +62,7 @@ _STILL = 0.01  # of the most active player's activity, that of all others at lea
 _FOLDS = 8  # of the pairs, held out in turn
 _USUAL = 2.0  # folds that moved as the process says
 _MOST_MISFIT = 10.0  # of a variance
+_UNDETERMINED = 1e-9  # of the variance of a pair before the linear part is learned: what is less is rounding
 _ALL = 400  # pairs whose errors are all worked out exactly
 
 
@@ -356,16 +357,20 @@ def misfit(fit: Regression, halves: BoolArray) -> FloatArray:
     owed = inverse.T @ along + free @ (fit.left @ rest)
     expected = np.maximum(fit.scale, np.finfo(float).tiny)
     folds = max(_FOLDS, -(-2 * n // max(n - p, 1)))  # each leaves more pairs than players
-    total = np.zeros((p, fit.weights.shape[1]))
-    for f in range(folds):
+    total, counted = np.zeros((p, fit.weights.shape[1])), 0
+    for f in range(min(folds, n)):
         members = np.arange(1 + f, n + 1, folds)
         columns = inverse[:, members]
-        own = columns.T @ columns - free[members] @ fit.left @ free[members].T
-        both = np.linalg.solve(own, np.hstack([fit.weights[members], owed[members]]))
+        whole = columns.T @ columns
+        root, failed = lapack.dpotrf(whole - free[members] @ fit.left @ free[members].T, lower=1)
+        if failed or np.any(np.square(np.diag(root)) < _UNDETERMINED * np.diag(whole)):
+            continue  # without these pairs the linear part is not determined: nothing is known of what they are missed by
+        both, _ = lapack.dpotrs(root, np.hstack([fit.weights[members], owed[members]]), lower=1)
         missed, a = both[:, : len(expected)], owed[members]
         usual = np.sum(a * both[:, len(expected) :], axis=0)[:, None] * expected
         total += np.square(a.T @ missed) / np.maximum(usual, np.finfo(float).tiny)
-    return np.asarray(np.clip((total + _USUAL) / (folds + _USUAL), 1.0, _MOST_MISFIT))
+        counted += 1
+    return np.asarray(np.clip((total + _USUAL) / (counted + _USUAL), 1.0, _MOST_MISFIT))
 
 
 def _values_of_kernels(fit: Regression, halves: BoolArray) -> FloatArray:
