@@ -95,6 +95,6 @@ def fitted_rows(chance: float | None, *, verb: str) -> Iterator[Caveat]:
 def words() -> str:
     """What was found, of a chance below `SURE`."""
     return (
-        "These rows fill the leaves of the model's first tree almost exactly as its training rows did; unseen rows"
-        " would match as closely with a probability below 0.01%."
+        "These look like the rows that the model was trained on: they fill the leaves of its first tree almost exactly"
+        " as those did, which unseen rows would with a probability below 0.01%."
     )

@@ -16,7 +16,7 @@ from pellucid.models import Predictor
 from pellucid.models.outcome import comparable, constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import standard_error
-from pellucid.words import loss_words, percent
+from pellucid.words import loss_name, loss_words, percent
 
 _MEMORISED = 0.02
 _OVERFIT = 1.5
@@ -133,8 +133,8 @@ def noise_by_heart(noise: float, measure: str) -> Iterator[Caveat]:
             code="noise-by-heart",
             message=(
                 f"Fitted to a permuted outcome, which is pure noise, the model still removes {percent(noise)} of the"
-                f" {measure} of a constant on its training rows: it memorises so much noise that features which matter"
-                " may not stand out."
+                f" {loss_name(measure)} of a constant on its training rows: it memorises so much noise that features"
+                " which matter may not stand out."
             ),
             value=noise,
             threshold=_BY_HEART,

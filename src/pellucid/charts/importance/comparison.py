@@ -40,7 +40,7 @@ def share_data(result: ImportanceComparison, max_display: int = 15) -> list[Row]
                     "low": lower if sure else None,
                     "high": upper if sure else None,
                     "share_text": "unknown" if share is None else percent(share),
-                    "value_text": f"{number(float(result.values[j, m]))} ({result.parts[m].measure})",
+                    "value_text": f"{number(float(result.values[j, m]))} ({result.parts[m].measured})",
                     "rank_text": number(float(ranks[j, m])),
                 }
             )
