@@ -63,8 +63,8 @@ def skewed_interval(
     """Ends of 95% intervals of means (or sums of influences) over ``size`` skewed values, no narrower than Student's.
 
     A long tail that the sample has not seen yet is on one side: the t statistic is skewed by about ``skew / sqrt(n)``.
-    Hall's transformation (1992) g(t) = t + skew (t^2/3 + 1/6) / sqrt(n) + skew^2 t^3 / (27 n) takes most of that away; its
-    inverse at the ends of Student's interval gives the ends of this one.
+    Hall's transformation (1992) g(t) = t + skew (t^2/3 + 1/6) / sqrt(n) + skew^2 t^3 / (27 n) takes most of that away;
+    its inverse at the ends of Student's interval gives the ends of this one.
     """
     size = np.maximum(np.asarray(size, dtype=np.float64), 2.0)
     ends = np.asarray(stdtrit(size - 1.0, 0.975), dtype=np.float64)
@@ -84,8 +84,8 @@ def jackknife_interval(values: FloatArray, without: FloatArray) -> tuple[FloatAr
     """Standard errors and the ends of 95% intervals of positive numbers, from what they are without each of several
     parts of the rows ``(parts, ...)``.
 
-    Student's intervals of the logarithms, whose estimates are less skewed; 0 has none. Where the number vanishes without
-    some part, it may be as little as 0, and its error is that of moving away from it.
+    Student's intervals of the logarithms, whose estimates are less skewed; 0 has none. Where the number vanishes
+    without some part, it may be as little as 0, and its error is that of moving away from it.
     """
     parts = len(without)
     if parts < 2:

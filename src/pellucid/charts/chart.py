@@ -197,6 +197,7 @@ def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:
         width = float(_WIDTH.findall(picture)[0])
     if width < _NARROWEST:
         raise PellucidError(
-            "the chart could not be drawn (what Vega says about it stands above); please report it, with .save('chart.json')."
+            "the chart could not be drawn (what Vega says about it stands above); please report it, with"
+            " .save('chart.json')."
         )
     return picture if ending != ".pdf" else bytes(converter.vegalite_to_pdf(spec, vl_version=version))

@@ -1,4 +1,6 @@
-"""A list of rules: for each what it predicts with its interval, or the shares of the classes, and how many rows it decides."""
+"""A list of rules: for each what it predicts with its interval, or the shares of the classes, and how many rows it
+decides.
+"""
 
 from __future__ import annotations
 

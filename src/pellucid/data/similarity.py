@@ -5,7 +5,8 @@ Kernels of two rows x and z, with D their Euclidean distance as points (`pelluci
 - *rbf*: exp(-D^2 / (2 width^2)); the exponent holds the squared distance;
 - *laplace*: exp(-D / width);
 - *gower*: exp(-G / width), a product of kernels of single features, for tables of mixed types;
-- *leaves*: the share of trees in which both rows end in the same leaf (Breiman 2001), a mean of kernels of single trees.
+- *leaves*: the share of trees in which both rows end in the same leaf (Breiman 2001), a mean of kernels of single
+  trees.
 
 Each is 1 for equal rows and positive definite. A *local* kernel is 0 for rows of different groups.
 

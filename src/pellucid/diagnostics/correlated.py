@@ -61,8 +61,8 @@ def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     yield Caveat(
         code="mixed-effects",
         message=(
-            f"{name} {'is correlated with' if trend else 'depends on'} {partner} (association {number(float(strength[other]))}), so this curve mixes"
-            " the effects of both."
+            f"{name} {'is correlated with' if trend else 'depends on'} {partner} (association"
+            f" {number(float(strength[other]))}), so this curve mixes the effects of both."
         ),
         value=float(strength[other]),
         threshold=_ASSOCIATED,

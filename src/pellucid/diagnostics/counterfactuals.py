@@ -224,9 +224,9 @@ def _not_the_world(data: Data, run: Run, result: Counterfactuals, answers: Answe
         yield Caveat(
             code="model-not-world",
             message=(
-                f"Of the {counted(len(near), 'real row')} most like the first answer for which the model predicts the same,"
-                f" {percent(otherwise)} had an outcome other than the target: the answer says what the model would predict, not"
-                " what would happen."
+                f"Of the {counted(len(near), 'real row')} most like the first answer for which the model predicts the"
+                f" same, {percent(otherwise)} had an outcome other than the target: the answer says what the model"
+                " would predict, not what would happen."
             ),
             value=otherwise,
             threshold=_CONTRADICTED,

@@ -1,4 +1,5 @@
-"""An explained row far outside the data: the model extrapolates there, and no explanation says more than the model knows.
+"""An explained row far outside the data: the model extrapolates there, and no explanation says more than the model
+knows.
 
 How far a value lies beyond the least or the greatest of its feature, as a share of the distance between these two. Rows
 of X are never outside; a new row like them is by more than a quarter only where tails are long and rows few.

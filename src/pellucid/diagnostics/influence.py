@@ -44,7 +44,8 @@ def other_rows(found: Influence | Triage | Poisoning) -> Iterator[Caveat]:
         yield Caveat(
             code="not-training-rows",
             message=(
-                f"Refitted to these rows, the model's predictions differ from those of the given model by {percent(apart)}"
+                "Refitted to these rows, the model's predictions differ from those of the given model by"
+                f" {percent(apart)}"
                 " of their spread: these are not its training rows, or not all of its settings are known."
             ),
             value=apart,

@@ -21,7 +21,8 @@ def separated(certain: bool) -> Iterator[Caveat]:
         yield Caveat(
             code="separated",
             message=(
-                "The classes are separated without a mistake: coefficients and standard errors have no finite best value."
+                "The classes are separated without a mistake: coefficients and standard errors have no finite best"
+                " value."
             ),
             value=1.0,
             threshold=0.0,
@@ -51,8 +52,8 @@ def curved(found: Sequence[tuple[str, float]]) -> Iterator[Caveat]:
             yield Caveat(
                 code="curved",
                 message=(
-                    f"The effect of {name} is not a straight line: a bend would explain {percent(share)} of what the model"
-                    " leaves unexplained."
+                    f"The effect of {name} is not a straight line: a bend would explain {percent(share)} of what the"
+                    " model leaves unexplained."
                 ),
                 value=share,
                 threshold=_BENT,
@@ -66,7 +67,9 @@ def better_link(name: str, best: str, share: float) -> Iterator[Caveat]:
     if share > _LINK:
         yield Caveat(
             code="link",
-            message=f"The link {name!r} does not suit these rows: with {best!r} the deviance is {percent(share)} lower.",
+            message=(
+                f"The link {name!r} does not suit these rows: with {best!r} the deviance is {percent(share)} lower."
+            ),
             value=share,
             threshold=_LINK,
             advice=f"Fit with link={best!r}.",
@@ -95,13 +98,14 @@ def few_rows_decide(name: str, rows: float) -> Iterator[Caveat]:
         yield Caveat(
             code="not-gaussian",
             message=(
-                f"The errors are not Gaussian, and about {number(round(rows))} rows decide the standard error of {name}: its"
-                " interval may be far off."
+                f"The errors are not Gaussian, and about {number(round(rows))} rows decide the standard error of"
+                f" {name}: its interval may be far off."
             ),
             value=1.0 / rows,
             threshold=1.0 / _FEW,
             advice=(
-                "Look for outliers, or use GeneralizedLinearModel(family='gamma') or the logarithm of a positive outcome."
+                "Look for outliers, or use GeneralizedLinearModel(family='gamma') or the logarithm of a positive"
+                " outcome."
             ),
             feature=name,
         )
@@ -147,8 +151,8 @@ def outside_link(link: str, share: float, what: str) -> Iterator[Caveat]:
         yield Caveat(
             code="outside-link",
             message=(
-                f"Within a tenth of the ranges of the training rows there are sums to which the link {link!r} has no {what}:"
-                " there is no prediction."
+                f"Within a tenth of the ranges of the training rows there are sums to which the link {link!r} has no"
+                f" {what}: there is no prediction."
             ),
             value=share,
             threshold=0.0,

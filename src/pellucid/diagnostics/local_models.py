@@ -108,9 +108,9 @@ def local_miss(result: LocalModel, spread: list[FloatArray]) -> Iterator[Caveat]
     yield Caveat(
         code="local-miss",
         message=(
-            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {quantity(float(told), result.scale)}, but the"
-            f" local model gives {quantity(float(local), result.scale)}: it misses by {number(float(shares[worst]))} standard deviations of"
-            " the predictions."
+            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {quantity(float(told), result.scale)},"
+            f" but the local model gives {quantity(float(local), result.scale)}: it misses by"
+            f" {number(float(shares[worst]))} standard deviations of the predictions."
         ),
         value=float(shares[worst]),
         threshold=_MISSED,

@@ -119,7 +119,8 @@ def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> 
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} {'is correlated with' if trend else 'depends on'} {found.partner} (association {number(found.association)}):"
+            f"{name} {'is correlated with' if trend else 'depends on'} {found.partner} (association"
+            f" {number(found.association)}):"
             f" {percent(found.share)} of the synthetic rows that {method} uses resemble no real row."
         ),
         value=found.share,

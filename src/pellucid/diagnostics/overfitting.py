@@ -87,9 +87,9 @@ def not_borne_out(predictor: Predictor, data: Data, run: Run, players: Players, 
             yield Caveat(
                 code="not-borne-out",
                 message=(
-                    f"The predictions depend on {name} ({percent(float(overall[p]))} of their variance), but the outcome confirms"
-                    f" only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is wrong about it"
-                    " here."
+                    f"The predictions depend on {name} ({percent(float(overall[p]))} of their variance), but the"
+                    f" outcome confirms only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is"
+                    " wrong about it here."
                 ),
                 value=1.0 - share,
                 threshold=1.0 - _REAL,

@@ -25,8 +25,8 @@ _ALL_FAR = 0.8
 class Measured:
     """What was measured of a set of prototypes; None where it was not.
 
-    ``at_half`` and ``at_double``: MMD^2 at half and double the width of the prototypes, of those chosen there, and of one;
-    ``itself``: what share of its mean similarity with all rows a row has with itself; ``alike``: that mean;
+    ``at_half`` and ``at_double``: MMD^2 at half and double the width of the prototypes, of those chosen there, and of
+    one; ``itself``: what share of its mean similarity with all rows a row has with itself; ``alike``: that mean;
     ``kept``: the share of criticisms that stay with a few prototypes more or fewer; ``explained``: the share of the
     variance of predictions between the rows of different prototypes; ``beyond``: MMD^2 with so many prototypes more, if
     it falls; ``best``: MMD^2 of as many prototypes, if they are searched for; ``sampled``: columns that were
@@ -92,10 +92,11 @@ def _degenerate(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="kernel-width",
             message=(
-                f"The kernel is too narrow: {percent(value)} of the similarity of a {found.of} with all {found.of}s is that"
-                f" with itself, so that hardly any two {found.of}s are alike."
+                f"The kernel is too narrow: {percent(value)} of the similarity of a {found.of} with all {found.of}s is"
+                f" that with itself, so that hardly any two {found.of}s are alike."
                 if narrow
-                else f"The kernel is too wide: {found.of}s are alike by {number(value)} on average, so that it hardly tells"
+                else f"The kernel is too wide: {found.of}s are alike by {number(value)} on average, so that it hardly"
+                " tells"
                 " them apart."
             ),
             value=value,
@@ -124,8 +125,8 @@ def _irrelevant(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="irrelevant-features",
             message=(
-                f"{percent(missed)} of the variance of the predictions is among {found.of}s of the same prototype:"
-                f" what is alike by {'all features' if found.of == 'row' else 'these features'} is not alike to the model."
+                f"{percent(missed)} of the variance of the predictions is among {found.of}s of the same prototype: what"
+                f" is alike by {'all features' if found.of == 'row' else 'these features'} is not alike to the model."
             ),
             value=missed,
             threshold=_MISSED,
@@ -175,8 +176,8 @@ def _sampled(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="rows-sampled",
             message=(
-                f"All {found.of}s were compared with a sample of {found.sampled:,} of them: MMD² {number(found.mmd2)} has a"
-                f" standard error of {number(found.se)}."
+                f"All {found.of}s were compared with a sample of {found.sampled:,} of them: MMD² {number(found.mmd2)}"
+                f" has a standard error of {number(found.se)}."
             ),
             value=found.se,
             threshold=0.0,
@@ -196,8 +197,8 @@ def neighbor_caveats(
             Caveat(
                 code="all-far",
                 message=(
-                    f"No {of} is near: the nearest is {percent(nearest / median)} as far as the {of} in the middle of all"
-                    " distances."
+                    f"No {of} is near: the nearest is {percent(nearest / median)} as far as the {of} in the middle of"
+                    " all distances."
                 ),
                 value=nearest / median,
                 threshold=_ALL_FAR,

@@ -1,4 +1,6 @@
-"""What a surrogate cannot be trusted for: low fidelity, fidelity on fitted rows alone, parts of the data, unstable trees."""
+"""What a surrogate cannot be trusted for: low fidelity, fidelity on fitted rows alone, parts of the data, unstable
+trees.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +67,8 @@ def low_fidelity(found: Surrogate) -> Iterator[Caveat]:
     yield Caveat(
         code="surrogate-misses",
         message=(
-            f"The surrogate leaves {percent(min(lost, 1.0))} of the variance of the model's predictions unexplained: it is"
-            " another model."
+            f"The surrogate leaves {percent(min(lost, 1.0))} of the variance of the model's predictions unexplained: it"
+            " is another model."
         ),
         value=lost,
         threshold=_LOW,

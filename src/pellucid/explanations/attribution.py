@@ -139,9 +139,9 @@ class Reference:
 class Attribution(ByRow, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
-    ``base`` is what the contributions start from, the average prediction (over a sample of the rows where a model has to
-    be asked: ``reference.rows`` of ``reference.among``, with the error ``reference.se``): one number, or one per output.
-    ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
+    ``base`` is what the contributions start from, the average prediction (over a sample of the rows where a model has
+    to be asked: ``reference.rows`` of ``reference.among``, with the error ``reference.se``): one number, or one per
+    output. ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``game`` says what an absent feature is, ``reference`` which rows stand for it.
 
     Drawn as a waterfall for one row and as a SHAP summary (beeswarm) plot for several (`plot`).

@@ -80,8 +80,8 @@ def _background(found: Attribution) -> str:
     amounts = "percentage points" if found.scale == "probability" else ""
     size = f"{number(100 * error)} {amounts}" if amounts else number(error)
     return (
-        f" The background is a sample of {of.rows:,} of {of.among:,} rows: as an estimate of the average prediction of all"
-        f" of them, its own has a standard error of {which}{size}."
+        f" The background is a sample of {of.rows:,} of {of.among:,} rows: as an estimate of the average prediction of"
+        f" all of them, its own has a standard error of {which}{size}."
     )
 
 
@@ -270,7 +270,8 @@ def _of_rows(one: Attribution) -> str:
         said.append(f"{_others(len(rest))} {amount(float(sizes[rest].sum()), 0.0, one.scale, sign=False)}")
     return (
         f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
-        f"compared with {starting_point(one)}{',' if one.reference.among else ' of'} {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
+        f"compared with {starting_point(one)}{',' if one.reference.among else ' of'}"
+        f" {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
     )
 
 

@@ -102,7 +102,9 @@ class Caveat:
 
 PARTIAL = Caveat(
     code="partial",
-    message="The calculation was interrupted: the result is based on what was computed until then; the rest is missing.",
+    message=(
+        "The calculation was interrupted: the result is based on what was computed until then; the rest is missing."
+    ),
     value=1.0,
     threshold=0.0,
     advice="Run it again to the end.",

@@ -32,9 +32,9 @@ class Condition:
     """What a rule asks of one feature: a value in (``low``, ``high``], one of ``levels``, or none at all.
 
     ``kind`` is "interval", "level" or "missing"; ``negated`` turns it round ("none of these levels", "not missing").
-    A missing value meets no condition but that it is missing, and those that say so (``or_missing``). Dates count microseconds since 1970. ``player`` is the
-    group that the feature belongs to, or the feature itself; ``column`` what tables call it, where that differs.
-    ``words`` says it, as in ``7 < temp ≤ 14``.
+    A missing value meets no condition but that it is missing, and those that say so (``or_missing``). Dates count
+    microseconds since 1970. ``player`` is the group that the feature belongs to, or the feature itself; ``column`` what
+    tables call it, where that differs. ``words`` says it, as in ``7 < temp ≤ 14``.
 
     >>> condition = Condition.of("7 < temp <= 14")
     >>> condition, condition.low, condition.high

@@ -21,10 +21,10 @@ from pellucid.words import counted, number, percent
 class DecisionList(Explanation, options=DecisionListOptions):
     """Rules in their order, the last one without conditions, and what they predict.
 
-    `values` (rules) are the share of the explained class, or the mean, among the training rows that a rule decides; with
-    several classes a share for each, classes last. ``low`` and ``high`` bound 95% intervals for rows drawn at random,
-    which do not know that the rules were searched for. ``support`` is the weight of the training rows that each rule
-    decides. Of a result about rows, ``fired`` is the place of the rule that decides each row.
+    `values` (rules) are the share of the explained class, or the mean, among the training rows that a rule decides;
+    with several classes a share for each, classes last. ``low`` and ``high`` bound 95% intervals for rows drawn at
+    random, which do not know that the rules were searched for. ``support`` is the weight of the training rows that each
+    rule decides. Of a result about rows, ``fired`` is the place of the rule that decides each row.
     """
 
     rules: tuple[Rule, ...]

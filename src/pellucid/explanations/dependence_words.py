@@ -48,7 +48,10 @@ def _of_levels(one: Attribution, j: int) -> str:
     if means[low] < 0 < means[high]:
         what = f"the prediction{scale_of(one)}"
         return f"{name} raises {what} most for {high} ({most} on average) and lowers it most for {low} ({least})."
-    return f"The contribution of {name}{scale_of(one)} is highest for {high} ({most} on average) and lowest for {low} ({least})."
+    return (
+        f"The contribution of {name}{scale_of(one)} is highest for {high} ({most} on average) and lowest for {low}"
+        f" ({least})."
+    )
 
 
 def _rank_correlation(column: AnyArray, values: FloatArray) -> float:

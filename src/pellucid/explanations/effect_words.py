@@ -169,7 +169,10 @@ def _parallel(effect: Effect) -> str:
     if effect.interaction < _PARALLEL:
         return "The curves of all rows are parallel, so the average describes every row."
     if effect.interaction < _NEARLY:
-        return f"The curves of the rows are nearly parallel: {percent(effect.interaction)} of their variation is interaction."
+        return (
+            f"The curves of the rows are nearly parallel: {percent(effect.interaction)} of their variation is"
+            " interaction."
+        )
     by = f", most of all by {effect.colouring.feature}" if effect.colouring else ""
     return (
         f"The effect differs between rows{by}: {percent(effect.interaction)} of the curves' variation is interaction."

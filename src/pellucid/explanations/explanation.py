@@ -268,7 +268,8 @@ def changed(result: Result, **changes: Any) -> Result:
 def native_table(columns: Mapping[str, AnyArray], library: str, rows: RowLabels | None = None) -> Any:
     """Arrays as a table of the given library (numpy and lists of dicts get pandas).
 
-    With ``rows``, a table of these very rows: pandas gets their labels as its index, other libraries their column of ids.
+    With ``rows``, a table of these very rows: pandas gets their labels as its index, other libraries their column of
+    ids.
     """
     import narwhals.stable.v2 as nw
 

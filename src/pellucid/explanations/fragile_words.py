@@ -42,8 +42,8 @@ def fragile_findings(result: FragileRows) -> list[str]:
 def fragile_sentence(result: FragileRows, i: int) -> str:
     """With which change the model would predict what, at what distance."""
     return (
-        f"with {change_of(result, i, _SAID)}, the model would predict {result.answer_said[i]} instead of {result.said[i]}"
-        f" ({how_far(result, i)})"
+        f"with {change_of(result, i, _SAID)}, the model would predict {result.answer_said[i]} instead of"
+        f" {result.said[i]} ({how_far(result, i)})"
     )
 
 
@@ -86,7 +86,10 @@ def _none(result: FragileRows) -> str:
         return f"All {len(result):,} rows already meet the target ({result.target}): nothing has to change."
     sure = result.proven[np.isinf(result.values)].all()
     what = "There is no change" if sure else "No change was found"
-    return f"{what} that flips any of the {len(result):,} rows within the values allowed{': that is proven' if sure else ''}."
+    return (
+        f"{what} that flips any of the {len(result):,} rows within the values"
+        f" allowed{': that is proven' if sure else ''}."
+    )
 
 
 def _spread(result: FragileRows) -> str:

@@ -58,8 +58,8 @@ class Checked:
 @stored
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """What influential rows have in common: ``conditions`` (empty: nothing), the share of ``rows`` that meet them, and the
-    share of these that are among the ``strongest`` tenth.
+    """What influential rows have in common: ``conditions`` (empty: nothing), the share of ``rows`` that meet them, and
+    the share of these that are among the ``strongest`` tenth.
     """
 
     conditions: str = ""
@@ -77,10 +77,10 @@ class Influence(Explanation, options=InfluenceOptions):
     (DFBETA); for a loss, Cook's distance or a number of one's own a single one. NaN: that row was not tried.
 
     ``targets`` names the columns, ``present`` has what they are with all rows; ``strength`` is what rows are ranked by
-    (mean absolute change; of coefficients the largest in standard errors, which ``errors`` holds). ``leverage`` and ``residual`` are those of
-    the training rows where known. ``how`` says what kind of models without a row these are: "closed form" (exact),
-    "Newton steps", "trees kept" (only leaf values are fitted again), "influence function" (of a network) or "refits". `checked` has what refitting a few
-    gave, `pattern` what influential rows have in common.
+    (mean absolute change; of coefficients the largest in standard errors, which ``errors`` holds). ``leverage`` and
+    ``residual`` are those of the training rows where known. ``how`` says what kind of models without a row these are:
+    "closed form" (exact), "Newton steps", "trees kept" (only leaf values are fitted again), "influence function" (of a
+    network) or "refits". `checked` has what refitting a few gave, `pattern` what influential rows have in common.
     """
 
     method: str

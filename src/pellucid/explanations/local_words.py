@@ -101,8 +101,8 @@ def _quality(found: LocalAttribution) -> list[str]:
     ]
     if np.isfinite(chosen):
         lines.append(
-            f"With the kernel width kept, repeated runs put {at_least}{percent(chosen)} of the weight on the same features, and {at_least}"
-            f"{percent(agree)} of the weight stays the same."
+            f"With the kernel width kept, repeated runs put {at_least}{percent(chosen)} of the weight on the same"
+            f" features, and {at_least}{percent(agree)} of the weight stays the same."
             if chosen < _ALWAYS or agree < _ALWAYS
             else "With the kernel width kept, repeated runs choose the same features, with the same weights."
         )

@@ -1,7 +1,7 @@
 """How an option of a chart is declared: once, with what it takes, what it means and what checks it.
 
-From the declarations (`plot_options`) come the checks, the errors, the docstring of a result's ``plot`` and the table in
-docs/charts.md.
+From the declarations (`plot_options`) come the checks, the errors, the docstring of a result's ``plot`` and the table
+in docs/charts.md.
 """
 
 from __future__ import annotations

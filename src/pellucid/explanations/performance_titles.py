@@ -41,7 +41,10 @@ def _ranked(found: Performance, kind: str) -> str:
     areas = [one.auc if roc else one.average_precision for one in rankings]
     lowest = rankings[int(np.argmin(areas))]
     if roc:
-        above = f"{with_article(found.noun)} of class {lowest.name} ranks above one of another class in {percent(lowest.auc)} of pairs"
+        above = (
+            f"{with_article(found.noun)} of class {lowest.name} ranks above one of another class in"
+            f" {percent(lowest.auc)} of pairs"
+        )
     else:
         above = f"chance would give {number(lowest.share)}"
     name = "AUC" if roc else "Average precision"

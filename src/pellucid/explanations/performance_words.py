@@ -101,8 +101,8 @@ def at_threshold(found: Performance, threshold: float) -> str:
     one = found.ranking()
     there = one.at(threshold)
     return (
-        f"At a threshold of {percent(threshold)}, {percent(there['flagged'])} of the {found.noun}s are flagged as {one.name}:"
-        f" precision {percent(there['precision'])}, recall {percent(there['recall'])}."
+        f"At a threshold of {percent(threshold)}, {percent(there['flagged'])} of the {found.noun}s are flagged as"
+        f" {one.name}: precision {percent(there['precision'])}, recall {percent(there['recall'])}."
     )
 
 

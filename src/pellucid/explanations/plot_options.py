@@ -207,7 +207,8 @@ class SurrogateOptions(PlotOptions):
         "auto",
         ("auto", "tree", "leaves", "coefficients", "size", "subgroups", "inside"),
         '"tree" draws the tree with the distribution of the model\'s predictions in each leaf, "leaves" these alone,'
-        ' "coefficients" those of a linear surrogate, "size" R² against the size, "subgroups" where it fails, "inside" what'
+        ' "coefficients" those of a linear surrogate, "size" R² against the size, "subgroups" where it fails,'
+        ' "inside" what'
         ' a glass box says of itself; "auto" is the surrogate itself',
     )
     output: str | None = name(None, "name of an output or class", "the one that is drawn; default: the first")
@@ -221,7 +222,8 @@ class SurrogatesOptions(PlotOptions):
     kind: str = choice(
         "r2",
         ("r2", "kept"),
-        '"r2" is how far each stands in for the model on held-out rows, "kept" the share of the model\'s gain over a constant'
+        '"r2" is how far each stands in for the model on held-out rows, "kept" the share of the model\'s gain over'
+        " a constant"
         " that each keeps",
     )
 

@@ -68,8 +68,8 @@ class Poisoning(Explanation, options=PoisoningOptions):
         if self.impossible:
             low, high = self.settings["limits"]
             return (
-                f"No change of outcomes between {number(low)} and {number(high)} takes the prediction of {self._row()} from"
-                f" {self.present} to {self.target}: proven, as it is linear in the outcomes."
+                f"No change of outcomes between {number(low)} and {number(high)} takes the prediction of {self._row()}"
+                f" from {self.present} to {self.target}: proven, as it is linear in the outcomes."
             )
         most = int(self.counts.max())
         return (

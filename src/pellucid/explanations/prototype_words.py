@@ -118,7 +118,8 @@ def _criticisms(result: Prototypes, odd: IntArray) -> list[str]:
     whole = result.vocabulary.whole.capitalize()
     rows = f"{whole} {names[0]} is" if len(odd) == 1 else f"{whole}s {listed(names, 5)} are"
     lines = [
-        f"{rows} represented worst ({'criticism' if len(odd) == 1 else 'criticisms'}): {_sides(few, len(odd) - few, whole.lower())}."
+        f"{rows} represented worst ({'criticism' if len(odd) == 1 else 'criticisms'}):"
+        f" {_sides(few, len(odd) - few, whole.lower())}."
     ]
     kept = float("nan") if result.discrepancy is None else result.discrepancy.kept
     if np.isfinite(kept) and kept < 1:
@@ -164,7 +165,8 @@ def _number(result: Prototypes, chosen: IntArray) -> list[str]:
         lines.append(f"The number is the elbow of the scree plot of MMD² up to {len(each.curve)}.")
     if each.se > 0:
         lines.append(
-            f"MMD² is estimated from a sample of {result.vocabulary.whole}s, with a standard error of {number(each.se)}."
+            f"MMD² is estimated from a sample of {result.vocabulary.whole}s, with a standard error of"
+            f" {number(each.se)}."
         )
     return lines
 

@@ -38,10 +38,11 @@ class SurrogateTree:
     """A tree, its nodes from the root down, left before right.
 
     ``features`` has the feature that each node splits ("" for a leaf), ``yes`` and ``no`` what the left and the right
-    side ask, ``left`` and ``right`` the nodes below (-1 for a leaf), ``predictions`` ``(nodes, outputs)``, ``shares`` of the
-    rows. For each leaf, in the same order: ``rules`` in words, of the model's own predictions there ``quantiles``
-    ``(leaves, outputs, 5)`` (5, 25, 50, 75 and 95%) and ``histograms`` ``(leaves, outputs, bins)`` in shares of all rows over
-    ``edges``, the share of rows by predicted class (``classes``), and by how much held-out rows are missed (``misses``, RMSE).
+    side ask, ``left`` and ``right`` the nodes below (-1 for a leaf), ``predictions`` ``(nodes, outputs)``, ``shares``
+    of the rows. For each leaf, in the same order: ``rules`` in words, of the model's own predictions there
+    ``quantiles`` ``(leaves, outputs, 5)`` (5, 25, 50, 75 and 95%) and ``histograms`` ``(leaves, outputs, bins)`` in
+    shares of all rows over ``edges``, the share of rows by predicted class (``classes``), and by how much held-out rows
+    are missed (``misses``, RMSE).
     """
 
     features: tuple[str, ...]
@@ -99,8 +100,8 @@ class SurrogateTree:
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearTerms:
-    """Coefficients ``(names, outputs)``: of a number per unit, of a category one for each level, zero on average over the
-    rows. ``owners`` says which feature each belongs to. ``features`` are the chosen ones, the strongest first;
+    """Coefficients ``(names, outputs)``: of a number per unit, of a category one for each level, zero on average over
+    the rows. ``owners`` says which feature each belongs to. ``features`` are the chosen ones, the strongest first;
     ``strengths`` ``(features, outputs)`` the standard deviation of what each adds.
     """
 
@@ -118,8 +119,8 @@ class LinearTerms:
 @dataclass(frozen=True, kw_only=True)
 class Subgroup:
     """A part of the data: which (``words``), its ``share`` of the rows, R² within it, by how much the surrogate misses
-    the model there (``miss``, RMSE), and how many times the miss over all rows that is (``ratio``). Counted on ``rows`` rows that
-    did not shape it.
+    the model there (``miss``, RMSE), and how many times the miss over all rows that is (``ratio``). Counted on ``rows``
+    rows that did not shape it.
     """
 
     words: str
@@ -133,8 +134,8 @@ class Subgroup:
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Replacement:
-    """What using the surrogate instead of the model costs: the ``loss`` of the ``model``, the ``surrogate`` and the best
-    ``constant``, the standard error ``se`` of the difference; and both by a measure that people quote (``score``,
+    """What using the surrogate instead of the model costs: the ``loss`` of the ``model``, the ``surrogate`` and the
+    best ``constant``, the standard error ``se`` of the difference; and both by a measure that people quote (``score``,
     ``scores``).
     """
 
@@ -157,8 +158,8 @@ class Replacement:
 
     @property
     def verdict(self) -> str:
-        """ "replace": the surrogate is as good, or loses less than 2% of the gain (95% sure); "trade": it keeps nine tenths
-        or more; "keep": the model is worth its complexity; "neither": the model is no better than a constant.
+        """ "replace": the surrogate is as good, or loses less than 2% of the gain (95% sure); "trade": it keeps nine
+        tenths or more; "keep": the model is worth its complexity; "neither": the model is no better than a constant.
         """
         gain = self.constant - self.model
         if not gain > 0:
@@ -174,13 +175,14 @@ class Replacement:
 class Surrogate(Explanation, options=SurrogateOptions):
     """A simple model fitted to the predictions of another.
 
-    `values` are R² on held-out rows, one for each output, with standard errors `se`; ``overall`` is R² over all outputs,
-    ``fitted`` the same on the rows that it was fitted to (which flatters), ``curve`` both by size. ``kind`` is "tree",
-    "linear" or the name of an estimator, ``size`` its number of leaves, features or terms (0: it has no size).
+    `values` are R² on held-out rows, one for each output, with standard errors `se`; ``overall`` is R² over all
+    outputs, ``fitted`` the same on the rows that it was fitted to (which flatters), ``curve`` both by size. ``kind`` is
+    "tree", "linear" or the name of an estimator, ``size`` its number of leaves, features or terms (0: it has no size).
 
-    What it looks like is in ``tree``, ``terms`` or ``inside`` (what a glass box says of itself). ``subgroups`` are parts of
-    the data that it misses more or less than others, ``replacement`` says what using it instead of the model costs (where the outcome
-    is known), ``other_splits`` which share of a tree's first splits use another feature on resampled rows.
+    What it looks like is in ``tree``, ``terms`` or ``inside`` (what a glass box says of itself). ``subgroups`` are
+    parts of the data that it misses more or less than others, ``replacement`` says what using it instead of the model
+    costs (where the outcome is known), ``other_splits`` which share of a tree's first splits use another feature on
+    resampled rows.
     """
 
     kind: str
@@ -208,8 +210,8 @@ class Surrogate(Explanation, options=SurrogateOptions):
         return int(self.curve.sizes[int(np.argmax(self.curve.held_out))])
 
     def columns(self) -> dict[str, AnyArray]:
-        """Of a tree one line per leaf and output (``leaf``, ``conditions``, ``share``, ``prediction``, ``miss``), of a linear
-        surrogate one per coefficient and output, else one per output with its R².
+        """Of a tree one line per leaf and output (``leaf``, ``conditions``, ``share``, ``prediction``, ``miss``), of a
+        linear surrogate one per coefficient and output, else one per output with its R².
         """
         outputs = np.array(self.output_names, dtype=object)
         if self.tree is not None:
@@ -258,8 +260,8 @@ class Surrogates(Explanation, options=SurrogatesOptions):
         return self.members[kind]
 
     def columns(self) -> dict[str, AnyArray]:
-        """One line per surrogate: its ``kind`` and ``size``, ``r2`` on held-out rows with ``se``, ``fitted``, and what it
-        ``kept`` of the model's gain where the outcome is known.
+        """One line per surrogate: its ``kind`` and ``size``, ``r2`` on held-out rows with ``se``, ``fitted``, and what
+        it ``kept`` of the model's gain where the outcome is known.
         """
         known: dict[str, AnyArray] = {
             "kind": np.array([one.kind for one in self.members], dtype=object),

@@ -1,5 +1,5 @@
-"""Surrogates in sentences: how far it stands in for the model, what it says, how large it must be, where it fails, what it
-costs.
+"""Surrogates in sentences: how far it stands in for the model, what it says, how large it must be, where it fails, what
+it costs.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def _fidelity(found: Surrogate) -> str:
     where = _where(found)
     said = f"{what[:1].upper()}{what[1:]} reproduces"
     if found.overall <= 0:
-        return f"{what[:1].upper()}{what[1:]} does not reproduce the model{where}: R² on held-out rows is {r2(found.overall)}."
+        return (
+            f"{what[:1].upper()}{what[1:]} does not reproduce the model{where}: R² on held-out rows is"
+            f" {r2(found.overall)}."
+        )
     own = f", {r2(found.fitted)} on the rows it was fitted to" if abs(found.fitted - found.overall) >= 0.005 else ""
     return (
         f"{said} {percent(found.overall)} of the variance of the model's predictions{where} (R²"
@@ -133,7 +136,8 @@ def _size(found: Surrogate) -> list[str]:
     if best <= found.overall:
         return [f"No other size does better: an R² of {_GOOD} is out of reach.", *said]
     return [
-        f"No size reaches an R² of {_GOOD} on held-out rows: the best, {counted(found.best_size, one, many)}, has {r2(best)}.",
+        f"No size reaches an R² of {_GOOD} on held-out rows: the best, {counted(found.best_size, one, many)}, has"
+        f" {r2(best)}.",
         *said,
     ]
 
@@ -144,8 +148,8 @@ def _subgroups(found: Surrogate) -> list[str]:
         return []
     worst, best = large[0], large[-1]
     return [
-        f"It misses the model most where {worst.words} ({percent(worst.share)} of the rows): by {amount(found, worst.miss)}"
-        f" (RMSE), and least where {best.words}: by {amount(found, best.miss)}."
+        f"It misses the model most where {worst.words} ({percent(worst.share)} of the rows): by"
+        f" {amount(found, worst.miss)} (RMSE), and least where {best.words}: by {amount(found, best.miss)}."
     ]
 
 

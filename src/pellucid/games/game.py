@@ -23,8 +23,8 @@ class Game(ABC):
     """The games of several rows, with the same players.
 
     ``price`` is what one coalition costs in one row, in model rows. Where an absent player is averaged over
-    several ``donors`` (background rows), a coalition can also be asked with a single one of them; ``alike`` says whether
-    they all count the same.
+    several ``donors`` (background rows), a coalition can also be asked with a single one of them; ``alike`` says
+    whether they all count the same.
     """
 
     rows: int

@@ -1,8 +1,8 @@
 """What all glass boxes share: one doorway for tables of any kind, and what is remembered of the training rows.
 
-Models compute with *codes* (see `pellucid.data.schema`), one float64 per cell: a number is its own code, a boolean 0 or 1, a
-date counts microseconds since 1970, a category is its position among the levels of the training rows, and a level that
-was not among them is one more than the last. Missing is NaN.
+Models compute with *codes* (see `pellucid.data.schema`), one float64 per cell: a number is its own code, a boolean 0 or
+1, a date counts microseconds since 1970, a category is its position among the levels of the training rows, and a level
+that was not among them is one more than the last. Missing is NaN.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is kept of a feature in the training rows, for charts: ``points`` to show it at, the weight of the rows nearest
-    to each (``counts``), some of its values (``rug``) and the ``share`` that is missing.
+    """What is kept of a feature in the training rows, for charts: ``points`` to show it at, the weight of the rows
+    nearest to each (``counts``), some of its values (``rug``) and the ``share`` that is missing.
     """
 
     points: FloatArray
@@ -130,8 +130,8 @@ class GlassBox(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         if not _is_named(frame.native) or not hasattr(self, "feature_names_in_"):
             if len(frame.names) != len(known):
                 raise InputError(
-                    f"X has {len(frame.names)} features, but {type(self).__name__} is expecting {len(known)} features as"
-                    " input."
+                    f"X has {len(frame.names)} features, but {type(self).__name__} is expecting {len(known)} features"
+                    " as input."
                 )
             return list(range(len(known)))
         place = {name: j for j, name in enumerate(frame.names)}

@@ -6,15 +6,15 @@ Definition. With two classes the log-odds of the second are
 
     log(P(1 | x) / P(0 | x)) = log(pi_1 / pi_0) + sum_j e_j(x_j),     e_j(x_j) = log(p_j(x_j | 1) / p_j(x_j | 0))
 
-with pi_c the share of a class and e_j the *evidence* of feature j, above 0 where it speaks for the second class. With several
-classes the evidence for each is log p_j(x_j | c) less its mean over the classes. A number, or a date, is normally
-distributed within a class, its variance raised by ``smoothing`` of that over all rows; a level has the probability
-(n_jc + alpha) / (n_c + alpha * levels). Where a feature is missing in some training rows, that it is missing is evidence as
-well (a level of two), and of the rows where it is known the distribution is that of the known.
+with pi_c the share of a class and e_j the *evidence* of feature j, above 0 where it speaks for the second class. With
+several classes the evidence for each is log p_j(x_j | c) less its mean over the classes. A number, or a date, is
+normally distributed within a class, its variance raised by ``smoothing`` of that over all rows; a level has the
+probability (n_jc + alpha) / (n_c + alpha * levels). Where a feature is missing in some training rows, that it is
+missing is evidence as well (a level of two), and of the rows where it is known the distribution is that of the known.
 
-When it misleads. (1) Features that are correlated within classes say the same thing twice: probabilities come too close to 0
-and 1, though the order of rows may be right. That is measured. (2) Numbers that are not normal within a class: far out, the class
-with the larger variance wins, whatever the direction. (3) A value that was never seen is no evidence.
+When it misleads. (1) Features that are correlated within classes say the same thing twice: probabilities come too close
+to 0 and 1, though the order of rows may be right. That is measured. (2) Numbers that are not normal within a class: far
+out, the class with the larger variance wins, whatever the direction. (3) A value that was never seen is no evidence.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class NaiveBayes(ClassScores):
     classes_, class_prior_
         The classes and their shares.
     confidence_
-        What the log-odds would have to be multiplied by to fit the training rows best: far below 1 where features repeat
-        each other's evidence.
+        What the log-odds would have to be multiplied by to fit the training rows best: far below 1 where features
+        repeat each other's evidence.
 
     Examples
     --------

@@ -2,12 +2,12 @@
 
 Reference. Fix and Hodges 1951; Cover and Hart 1967; Gower 1971 for rows of numbers, categories and missing values.
 
-Definition. With x_(1), x_(2), ... the training rows in the order of their distance d(x, x_i), of equal ones the first, the
-prediction is the mean of the outcomes (or the shares of the classes) of the first n. A row of weight two is two of them. With
-``weights="distance"`` each counts by 1 / d; where some are at distance 0, these alone.
+Definition. With x_(1), x_(2), ... the training rows in the order of their distance d(x, x_i), of equal ones the first,
+the prediction is the mean of the outcomes (or the shares of the classes) of the first n. A row of weight two is two of
+them. With ``weights="distance"`` each counts by 1 / d; where some are at distance 0, these alone.
 
-When it misleads. (1) With many features all rows are about as far. (2) Features that do not matter count as much as those
-that do. (3) Beyond the training rows the prediction stays what it is at their border.
+When it misleads. (1) With many features all rows are about as far. (2) Features that do not matter count as much as
+those that do. (3) Beyond the training rows the prediction stays what it is at their border.
 
 Cost. Every prediction measures the distance from all training rows.
 """

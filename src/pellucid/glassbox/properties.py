@@ -2,12 +2,12 @@
 
 - *linear*: along a number, all others fixed, predictions lie on a straight line (second differences are 0);
 - *monotone*: along a number predictions never turn;
-- *interactions*: the effect of a feature depends on another, on the scale on which the model adds up (where it does not:
-  Friedman's H is 0 for every pair);
+- *interactions*: the effect of a feature depends on another, on the scale on which the model adds up (where it does
+  not: Friedman's H is 0 for every pair);
 - *tasks*: what it predicts; *read*: what an Explainer reads of it instead of asking for predictions.
 
-"on request" is what an option brings about: interactions of linear models (``interactions=``), pairs (``pairs=``) and monotone
-functions (``shapes=``) of additive ones.
+"on request" is what an option brings about: interactions of linear models (``interactions=``), pairs (``pairs=``) and
+monotone functions (``shapes=``) of additive ones.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Definition. On the scale of its link g a model predicts
 With the mean of each term over the training rows, m_j, everything below follows:
 
 - effect of a feature:         f_j(x) - m_j
-- contribution in a row:       f_j(x_j) - m_j;  base:  b_0 + sum_j m_j  (without pairs these are the Shapley values of the
-  marginal game whose background are the training rows)
+- contribution in a row:       f_j(x_j) - m_j;  base:  b_0 + sum_j m_j  (without pairs these are the Shapley values of
+  the marginal game whose background are the training rows)
 - importance:                  standard deviation of f_j over the training rows
 
 When it misleads. (1) A term is what the value adds with all other features as they are; of correlated features one can

@@ -1,7 +1,8 @@
 """Distributions and links of generalised linear models.
 
-A family has a variance function V(mu) and a unit deviance d(y, mu), which is 0 where they agree; a link g leads from the mean to
-the sum, eta = g(mu). Either can be chosen without the other, but not every sum is the link of a mean: see `Link.whole`.
+A family has a variance function V(mu) and a unit deviance d(y, mu), which is 0 where they agree; a link g leads from
+the mean to the sum, eta = g(mu). Either can be chosen without the other, but not every sum is the link of a mean: see
+`Link.whole`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Family:
             row = int(np.flatnonzero(bad)[0])
             wanted = "0 to 1" if high == 1.0 else "zero or more" if self.closed[0] else "more than zero"
             raise InputError(
-                f"y is {y[row]:g} in row {row}, but the family {self.name!r} has outcomes of {wanted}; choose another family."
+                f"y is {y[row]:g} in row {row}, but the family {self.name!r} has outcomes of {wanted}; choose"
+                " another family."
             )
 
     def start(self, y: FloatArray, mean: float) -> FloatArray:

@@ -121,9 +121,9 @@ class LinearForm:
 class TermSum:
     """What a model says of itself that is a sum of functions of one feature each, where its ``term_sum`` gives one.
 
-    ``codes`` turns a table as the model's own predict takes it into numbers ``(rows, columns)``; ``terms`` has a function
-    for each column, from its numbers ``(rows,)`` to what they add to each sum, ``(rows, sums)``. The sums are g of the
-    predictions, with ``link`` g.
+    ``codes`` turns a table as the model's own predict takes it into numbers ``(rows, columns)``; ``terms`` has a
+    function for each column, from its numbers ``(rows,)`` to what they add to each sum, ``(rows, sums)``. The sums are
+    g of the predictions, with ``link`` g.
     """
 
     codes: Callable[[Any], FloatArray]

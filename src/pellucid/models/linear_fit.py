@@ -2,11 +2,11 @@
 
     sum_i w_i loss(y_i, a_i' theta) + 1/2 sum_k penalty_k |theta_k|^2,      a_i = (1, encoded columns of row i),
 
-with the squared loss 1/2 (y - s)^2, the log loss of one score (logistic) or of one score per class (softmax), or half the
-deviance of a generalised linear model. Known: scikit-learn's LinearRegression, Ridge and LogisticRegression (without an L1
-penalty), their versions with cross-validation, PoissonRegressor, GammaRegressor and TweedieRegressor, inside searches and
-at the end of pipelines that `pellucid.models.linear` reads; and models that say so themselves, by `minimised`. What the
-steps before it have learned (means, categories) is taken for given.
+with the squared loss 1/2 (y - s)^2, the log loss of one score (logistic) or of one score per class (softmax), or half
+the deviance of a generalised linear model. Known: scikit-learn's LinearRegression, Ridge and LogisticRegression
+(without an L1 penalty), their versions with cross-validation, PoissonRegressor, GammaRegressor and TweedieRegressor,
+inside searches and at the end of pipelines that `pellucid.models.linear` reads; and models that say so themselves, by
+`minimised`. What the steps before it have learned (means, categories) is taken for given.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The curvature of a network's loss over its training rows, by products with vectors, and what follows from it for rows.
+"""The curvature of a network's loss over its training rows, by products with vectors, and what follows from it for
+rows.
 
-With J the derivatives of the outputs by the parameters theta and B those of the loss by the outputs, twice, the generalised
-Gauss-Newton matrix of the mean loss is G = mean_i w_i J_i' B_i J_i: the Hessian without its indefinite part. A product with it takes
-one forward and one backward pass, and (G + damping) x = v is solved by conjugate gradients.
+With J the derivatives of the outputs by the parameters theta and B those of the loss by the outputs, twice, the
+generalised Gauss-Newton matrix of the mean loss is G = mean_i w_i J_i' B_i J_i: the Hessian without its indefinite
+part. A product with it takes one forward and one backward pass, and (G + damping) x = v is solved by conjugate
+gradients.
 """
 
 from __future__ import annotations

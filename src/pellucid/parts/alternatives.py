@@ -26,8 +26,8 @@ Tokens = Callable[[str], tuple[str, ...]]
 def words_instead(replace: Any, parts: TextParts, tokens: Tokens, most: int) -> Instead | None:
     """The words that may stand where others do: those given for a word, or the most frequent of a corpus for all.
 
-    Marks around a word stay ("bad!" becomes "good!"). An empty text among them lets words be taken out as well. ``most``
-    limits how many changes there are in all.
+    Marks around a word stay ("bad!" becomes "good!"). An empty text among them lets words be taken out as well.
+    ``most`` limits how many changes there are in all.
     """
     if replace is None:
         return None

@@ -60,11 +60,17 @@ def headline(found: PartCounterfactuals) -> str:
     """The first answer; of an attack how little it takes."""
     whole = found.vocabulary.whole
     if not found.parts.names:
-        return f"The {whole} has no {found.vocabulary.part}s, so there is nothing to change; the model predicts {found.said[0]}."
+        return (
+            f"The {whole} has no {found.vocabulary.part}s, so there is nothing to change; the model predicts"
+            f" {found.said[0]}."
+        )
     if not len(found):
         return f"No way was found to change the {whole} so that the model predicts {found.target}."
     if not found.changed[0].any():
-        return f"Nothing has to change: the model already predicts {found.said[0]}, which meets the target ({found.target})."
+        return (
+            f"Nothing has to change: the model already predicts {found.said[0]}, which meets the target"
+            f" ({found.target})."
+        )
     if not found.valid[0]:
         return (
             f"{_condition(found, 0)} the model comes nearest to {found.target} but does not reach it: it"

@@ -18,12 +18,13 @@ from pellucid.words import counted, number, percent
 class ImageAttack(Explanation):
     """The smallest change of all pixels together that was found to make the model say something else.
 
-    ``changed`` is the image as it was asked of the model, `values` its difference from ``image``, pixel by pixel, in the
-    image's own units. ``distance`` is the size of the difference by the ``norm``, as a share of the range from black to
-    white: the largest change ("linf") or the root of the mean square ("l2"). ``valid`` says whether the ``target`` is
-    reached; if not, ``changed`` is the image itself and ``distance`` infinite. ``prediction`` and ``changed_prediction``
-    (outputs,) are the model's own, ``said`` the same in words. ``noise`` is the share of ``draws`` random changes of the
-    same size that reach the target, too. ``gradients`` says where derivatives come from: the "model" or "differences".
+    ``changed`` is the image as it was asked of the model, `values` its difference from ``image``, pixel by pixel, in
+    the image's own units. ``distance`` is the size of the difference by the ``norm``, as a share of the range from
+    black to white: the largest change ("linf") or the root of the mean square ("l2"). ``valid`` says whether the
+    ``target`` is reached; if not, ``changed`` is the image itself and ``distance`` infinite. ``prediction`` and
+    ``changed_prediction`` (outputs,) are the model's own, ``said`` the same in words. ``noise`` is the share of
+    ``draws`` random changes of the same size that reach the target, too. ``gradients`` says where derivatives come
+    from: the "model" or "differences".
     """
 
     image: AnyArray
@@ -56,7 +57,8 @@ class ImageAttack(Explanation):
     def findings(self) -> list[str]:
         if self.already:
             return [
-                f"Nothing has to change: the model already predicts {self.said[0]}, which meets the target ({self.target})."
+                f"Nothing has to change: the model already predicts {self.said[0]}, which meets the target"
+                f" ({self.target})."
             ]
         if not self.valid:
             return [f"No change along the gradients was found that reaches the target ({self.target}).", *self._why()]
@@ -92,7 +94,8 @@ class ImageAttack(Explanation):
     def _why(self) -> list[str]:
         if self.flat:
             return [
-                "The derivatives vanish at this image: the model is saturated or piecewise constant, so gradients give no direction.",
+                "The derivatives vanish at this image: the model is saturated or piecewise constant, so gradients"
+                " give no direction.",
                 "Explain the scores before the softmax, or use kind='pixel' or kind='segment'.",
             ]
         return ["Raise steps= or budget=, relax the target, or use kind='pixel' or kind='segment'."]

@@ -71,8 +71,8 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
                 f"The contributions depend on how the {result.vocabulary.whole} is split into {part}s:"
                 f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
                 f" {quantity(float(together[b, k]), result.scale, change=True)}{output} one by one, but"
-                f" {quantity(float(joint[b, k]), result.scale, change=True)} as one part (over all parts {percent(share)} of the"
-                " contributions differ)."
+                f" {quantity(float(joint[b, k]), result.scale, change=True)} as one part (over all parts"
+                f" {percent(share)} of the contributions differ)."
             ),
             value=share,
             threshold=_CUT,

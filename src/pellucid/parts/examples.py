@@ -3,13 +3,14 @@
 Kim, Khanna and Koyejo 2016, "Examples are not enough, learn to criticize!"; the methods are those of tables
 (`pellucid.methods.examples`).
 
-Definition. A feature map turns each text or image into a row of numbers; what is near there is alike. Of texts it is, unless
-given, the bag of words: of the most frequent words how often each is in the text times log((1 + n) / (1 + texts with it)) + 1,
-divided by the length of the row (tf-idf); texts with none of them share a column. Of images it is their pixels, averaged
-over blocks where there are more than 32 in a line.
+Definition. A feature map turns each text or image into a row of numbers; what is near there is alike. Of texts it is,
+unless given, the bag of words: of the most frequent words how often each is in the text times log((1 + n) / (1 + texts
+with it)) + 1, divided by the length of the row (tf-idf); texts with none of them share a column. Of images it is their
+pixels, averaged over blocks where there are more than 32 in a line.
 
 When it misleads. (1) Texts alike in words may differ in meaning, and images alike in pixels in what they show: give
-``features``, such as the last layer but one of a network. (2) The weaknesses of prototypes of tables, measured in the caveats.
+``features``, such as the last layer but one of a network. (2) The weaknesses of prototypes of tables, measured in the
+caveats.
 
 Cost. One model row for each example and a sample to compare with.
 """
@@ -45,7 +46,8 @@ _RARE = "(none that is frequent)"
 class Wholes:
     """Texts or images with what they are compared by: ``points`` ``(n, columns)``.
 
-    ``by`` says what these are. ``bag`` ``(n, words)`` and its ``words`` say what is typical of texts. ``of`` is "text" or "image".
+    ``by`` says what these are. ``bag`` ``(n, words)`` and its ``words`` say what is typical of texts. ``of`` is "text"
+    or "image".
     """
 
     of: str
@@ -100,8 +102,8 @@ def images_of(images: Sequence[AnyArray], features: Map) -> Wholes:
         return Wholes("image", images, _mapped(features, given, "image"), _OWN)
     if len(shapes) > 1:
         raise InputError(
-            f"the images have different shapes, {' and '.join(str(shape) for shape in sorted(shapes)[:2])}; give images of"
-            " one shape, or features=, a function that returns one row of numbers for each."
+            f"the images have different shapes, {' and '.join(str(shape) for shape in sorted(shapes)[:2])}; give images"
+            " of one shape, or features=, a function that returns one row of numbers for each."
         )
     return Wholes("image", images, np.stack([_coarse(image) for image in images]), "pixels")
 
@@ -146,8 +148,8 @@ def _mapped(features: Callable[[Any], Any], items: Any, of: str) -> FloatArray:
     found = found.reshape(len(found), -1) if found.ndim > 1 else found.reshape(-1, 1)
     if len(found) != len(items) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
         raise InputError(
-            f"features returned an array of shape {found.shape} and type {found.dtype} for {len(items)} {of}s; return one"
-            " row of finite numbers for each."
+            f"features returned an array of shape {found.shape} and type {found.dtype} for {len(items)} {of}s; return"
+            " one row of finite numbers for each."
         )
     return found.astype(np.float64)
 

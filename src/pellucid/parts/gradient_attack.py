@@ -10,10 +10,10 @@ target T:
 
 by the largest change of a pixel (Linf) or the root of the mean square (L2), as shares of the range from black to white.
 
-Estimator. The derivative of how near the prediction is to the target, g(z): the model's own derivatives, or differences.
-One step x + e sign g(x) with the least e that does it; then, for smaller balls by bisection, ``steps`` steps of
-z + 2.5 e / steps sign g(z), each projected onto the ball of radius e and onto the range of values (of L2, along g
-itself); at last shortened towards x. Every image is rounded to its type before it is asked.
+Estimator. The derivative of how near the prediction is to the target, g(z): the model's own derivatives, or
+differences. One step x + e sign g(x) with the least e that does it; then, for smaller balls by bisection, ``steps``
+steps of z + 2.5 e / steps sign g(z), each projected onto the ball of radius e and onto the range of values (of L2,
+along g itself); at last shortened towards x. Every image is rounded to its type before it is asked.
 
 When it misleads:
 1. it is an upper bound: another start or more steps may find less;

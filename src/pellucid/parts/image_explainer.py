@@ -290,15 +290,16 @@ class ImageExplainer:
         width: float | str = "auto",
         sample: int | str | None = "auto",
     ) -> Prototypes:
-        """Typical images (prototypes), and images that these represent badly (criticisms), with what the model says of both.
+        """Typical images (prototypes), and images that these represent badly (criticisms), with what the model says of
+        both.
 
         Images are compared by their pixels (averaged over blocks where there are more than 32 in a line), or by
-        ``features``, a function of an array of images that returns one row of numbers for each: the last layer but one of
-        a network says better what is alike. ``y`` are the true classes or numbers. All other options are those of
+        ``features``, a function of an array of images that returns one row of numbers for each: the last layer but one
+        of a network says better what is alike. ``y`` are the true classes or numbers. All other options are those of
         `Explainer.prototypes`.
 
-        It misleads where pixels are alike and what they show is not. The result's `caveats` measure how far it depends on
-        the number, the kernel and its width.
+        It misleads where pixels are alike and what they show is not. The result's `caveats` measure how far it depends
+        on the number, the kernel and its width.
 
         >>> import numpy as np
         >>> from pellucid.parts.image_explainer import ImageExplainer
@@ -320,7 +321,8 @@ class ImageExplainer:
         y: Any = None,
         features: Callable[[Any], Any] | None = None,
     ) -> Neighbors:
-        """Of some images the ``n`` most like one, what the model says of them, and the nearest that it says otherwise of.
+        """Of some images the ``n`` most like one, what the model says of them, and the nearest that it says otherwise
+        of.
 
         ``image`` is an image, or the position of one in ``images``. What is alike, ``features`` and ``y`` are those of
         `prototypes`. It misleads where all images are about as far; the result's `caveats` say so.

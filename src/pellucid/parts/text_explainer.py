@@ -347,7 +347,8 @@ class TextExplainer:
         width: float | str = "auto",
         sample: int | str | None = "auto",
     ) -> Prototypes:
-        """Typical texts (prototypes), and texts that these represent badly (criticisms), with what the model says of both.
+        """Typical texts (prototypes), and texts that these represent badly (criticisms), with what the model says of
+        both.
 
         Texts are compared by the weights of their words (tf-idf of the 1,000 most frequent), or by ``features``, a
         function of a list of texts that returns one row of numbers for each, such as an embedding. ``y`` are the true
@@ -375,7 +376,8 @@ class TextExplainer:
         y: Any = None,
         features: Callable[[list[str]], Any] | None = None,
     ) -> Neighbors:
-        """Of some texts the ``n`` most like one, what the model says of them, and the nearest that it says otherwise of.
+        """Of some texts the ``n`` most like one, what the model says of them, and the nearest that it says otherwise
+        of.
 
         ``text`` is a text, or the position of one in ``texts``. What is alike, ``features`` and ``y`` are those of
         `prototypes`. It misleads where all texts are about as far; the result's `caveats` say so.
@@ -429,9 +431,10 @@ class TextExplainer:
         ``target`` is a class, "not" a class, a number to be reached, an interval ``(0.5, 1)`` or a comparison such as
         ">= 0.1"; by default any other class. Words are taken out (or replaced by the explainer's ``mask``), or with
         ``replace`` give way to others: to those of ``{"bad": ["good", "fine"]}``, or to the most frequent words of some
-        texts; with ``""`` among them (``{"bad": ["good", ""]}``, ``[*texts, ""]``) words are replaced or taken out. Up to ``n`` answers are given, none a part of another, the shortest first, with at most ``max_changes``
-        words each. All sets of one word, two words and so on are tried as long as they fit into ``budget`` texts (2,000
-        unless told): `proven` says that no fewer words do. Every answer is asked of the model as it is given out;
+        texts; with ``""`` among them (``{"bad": ["good", ""]}``, ``[*texts, ""]``) words are replaced or taken out. Up
+        to ``n`` answers are given, none a part of another, the shortest first, with at most ``max_changes`` words each.
+        All sets of one word, two words and so on are tried as long as they fit into ``budget`` texts (2,000 unless
+        told): `proven` says that no fewer words do. Every answer is asked of the model as it is given out;
         ``best_effort=True`` gives the nearest miss where there is none. ``by`` and ``most`` are those of `shap`.
 
         It misleads where many sets would do, where the prediction is only just over the edge, and where hardly any word

@@ -33,10 +33,13 @@ _ASKED, _FEWEST = 1_200, 200  # model rows for each row, and below which nothing
 _LOOKED = 200  # rows whose predictions say where the middle is
 _BRIEF_ROWS, _BRIEF_ANSWERS, _BRIEF_FEATURES, _PANEL = 2, 2, 2, 92.0
 _ROWS, _ANSWERS, _FEATURES = 8, 5, 7
-_MEANING = "Each answer is the row with as little changed as possible; predictions are those of the model for exactly these values."
+_MEANING = (
+    "Each answer is the row with as little changed as possible; predictions are those of the model for exactly these"
+    " values."
+)
 _MORE = (
-    "Nothing was held fixed: explainer.counterfactuals(row, target, fixed=, monotone=) leaves out what nobody can change."
-    " It is about the model, not about the world."
+    "Nothing was held fixed: explainer.counterfactuals(row, target, fixed=, monotone=) leaves out what nobody can"
+    " change. It is about the model, not about the world."
 )
 
 

@@ -16,8 +16,8 @@ TITLE = "A tree instead of the model (global surrogate)"
 _ROWS = 5_000
 _GOOD = 0.5  # below this R² a tree is a picture of something else
 _MEANING = (
-    "A small decision tree fitted to the model's predictions. R² says how much of their variance it reproduces on rows that it was"
-    " not fitted to; it is a picture of the model, not of the world."
+    "A small decision tree fitted to the model's predictions. R² says how much of their variance it reproduces on rows"
+    " that it was not fitted to; it is a picture of the model, not of the world."
 )
 
 

@@ -51,9 +51,9 @@ def build_text_report(
     absence = singles[0].found.parts.absence() if singles else "No text has a word."
     care = care_section(seen, singles, absence, words.caveats if words else ())
     intro = [
-        "Texts are numbered from 0. Contributions are Shapley values (SHAP) of the words: they start from the prediction"
-        " for a text without any of its words and add up to the prediction. LIME is a local surrogate of at most six"
-        " words; an anchor is a set of words that fixes the prediction."
+        "Texts are numbered from 0. Contributions are Shapley values (SHAP) of the words: they start from the"
+        " prediction for a text without any of its words and add up to the prediction. LIME is a local surrogate of at"
+        " most six words; an anchor is a set of words that fixes the prediction."
     ]
     findings = [*scored, *(words.findings()[:1] if words else [])]
     sections = [care, score, _word_section(words, len(texts)), single_section(seen, singles, _passage, intro)]

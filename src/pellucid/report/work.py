@@ -156,8 +156,8 @@ def _too_dear(explainer: Explainer, rows: int, needed: int) -> InputError:
     some = "one row takes" if rows == 1 else f"{rows} rows take"
     return InputError(
         f"the model ({explainer.predictor.name}) has to be called, and {some} at least {needed:,} model rows, more than"
-        f" a report spends on this (at most {MODEL_ROWS:,} for all contributions); make groups of features (groups=), give a"
-        " smaller background (background=) or explain fewer rows."
+        f" a report spends on this (at most {MODEL_ROWS:,} for all contributions); make groups of features (groups=),"
+        " give a smaller background (background=) or explain fewer rows."
     )
 
 

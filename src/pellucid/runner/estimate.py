@@ -19,8 +19,8 @@ LONG = 10.0  # seconds that a call must have ahead of it
 FEWER_ROWS = "fewer rows"  # to be explained: no option, but what the work is proportional to
 SURE = 0.5  # seconds of work by which they are judged
 
-# What the call is about, as its run names it, and what makes it faster besides the options that its work is proportional
-# to (`Run.scales_with`), of which the seconds are said; every option named here exists.
+# What the call is about, as its run names it, and what makes it faster besides the options that its work is
+# proportional to (`Run.scales_with`), of which the seconds are said; every option named here exists.
 _FASTER = {
     "Shapley values": (FEWER_ROWS, "budget= (model rows for each row)", "Explainer(..., background=50)"),
     "break-down": (FEWER_ROWS, "Explainer(..., background=50)"),

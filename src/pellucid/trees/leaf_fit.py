@@ -4,8 +4,8 @@
 sets each leaf to - rate G / (factor H + l2). `adjoint` goes through the iterations once from the last to the first and
 gives, for any sum of scores of other rows, how it changes when each training row is left out:
 
-    direct:    leaf l of row i goes from v to v + (rate w g_i + v factor w h_i) / (E_l - factor w h_i),  E = factor H + l2,
-    indirect:  scores of the rows in l move, and with them g and h, and the leaves of all later trees.
+    direct:    leaf l of row i goes from v to v + (rate w g_i + v factor w h_i) / (E_l - factor w h_i),  E = factor H +
+    l2, indirect:  scores of the rows in l move, and with them g and h, and the leaves of all later trees.
 
 The direct term is exact for one leaf; the indirect one is to first order (Sharchilev et al. 2018, LeafInfluence), which
 is what `fit` without the row (LeafRefit) gives up to the square of a small change.
@@ -29,8 +29,8 @@ _COLUMNS = 32  # sums of scores that are followed together
 
 @dataclass(frozen=True, eq=False)
 class BoostedRows:
-    """Training rows in the leaves of a boosted model: ``leaf`` ``(rows, trees)`` counts nodes from the tree's root, ``Y``
-    ``(rows, scores)`` are outcomes (0 and 1 for classes).
+    """Training rows in the leaves of a boosted model: ``leaf`` ``(rows, trees)`` counts nodes from the tree's root,
+    ``Y`` ``(rows, scores)`` are outcomes (0 and 1 for classes).
     """
 
     boosting: Boosting
@@ -127,7 +127,8 @@ class BoostedRows:
         return np.asarray(out + moved @ total)
 
     def label_slopes(self, fit: Fit, w: FloatArray, at: IntArray, toward: FloatArray) -> FloatArray:
-        """Derivatives of ``toward' scores`` of another row, whose leaves are ``at``, by the outcomes: ``(rows, scores)``.
+        """Derivatives of ``toward' scores`` of another row, whose leaves are ``at``, by the outcomes: ``(rows,
+        scores)``.
 
         The backward pass of `adjoint` with another direct term: a leaf moves by rate w / E for each unit of an outcome.
         """

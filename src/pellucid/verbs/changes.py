@@ -77,12 +77,12 @@ class ChangeVerbs(Bound):
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
-        ``budget`` is the most model rows that the search asks about, ``seconds`` the longest that it takes (an exact one
-        60 unless told); then the best so far is given. ``surface=True``, or the names of two features, asks for some
-        700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
+        ``budget`` is the most model rows that the search asks about, ``seconds`` the longest that it takes (an exact
+        one 60 unless told); then the best so far is given. ``surface=True``, or the names of two features, asks for
+        some 700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
 
-        ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where it
-        cannot be cloned; needs y): ``scores["refits"]`` is the share of them under which an answer still holds.
+        ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where
+        it cannot be cloned; needs y): ``scores["refits"]`` is the share of them under which an answer still holds.
 
         It misleads where many answers contradict each other, off the data, and as advice: it is about the model, not
         about the world; the result's `caveats` say how far.
@@ -146,8 +146,9 @@ class ChangeVerbs(Bound):
 
         ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in
         units of the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges``, ``budget``
-        and ``seconds`` are those of `counterfactuals`; without a target, any other class will do. ``scores["distance"]``
-        is the robustness of the row: the size of the change, of which ``proven`` says that there is no smaller one.
+        and ``seconds`` are those of `counterfactuals`; without a target, any other class will do.
+        ``scores["distance"]`` is the robustness of the row: the size of the change, of which ``proven`` says that there
+        is no smaller one.
 
         Several rows (positions, labels, a slice, a table; None: a random ``sample`` of X) are ranked, the most fragile
         first: `FragileRows`, with the smallest change of each. ``budget`` and ``seconds`` are for each row.

@@ -41,11 +41,11 @@ class ExampleVerbs(Bound):
 
         Rows are compared by all features: numbers in standard deviations, and levels of categories. ``features`` is
         a function of your table that returns an embedding, one row of numbers per row; "raw", numbers as they are;
-        "contributions", what the features contribute to the prediction (Shapley values); or "leaves", where the model is
-        made of trees, whose kernel is the share of trees in which two rows end in the same leaf. ``kernel`` is "rbf",
-        exp(-D² / (2 width²)), "laplace", exp(-D / width), or "gower", the same of Gower's distance; ``width="auto"``
-        is the median distance. Beyond 20,000 rows similarities are averaged over 4,000 sampled rows; ``sample`` is
-        another number, or None for all.
+        "contributions", what the features contribute to the prediction (Shapley values); or "leaves", where the model
+        is made of trees, whose kernel is the share of trees in which two rows end in the same leaf. ``kernel`` is
+        "rbf", exp(-D² / (2 width²)), "laplace", exp(-D / width), or "gower", the same of Gower's distance;
+        ``width="auto"`` is the median distance. Beyond 20,000 rows similarities are averaged over 4,000 sampled rows;
+        ``sample`` is another number, or None for all.
 
         It misleads as far as the number, the kernel and its width are choices, criticisms above all, and where features
         count that the model does not use; the result's `caveats` measure each.

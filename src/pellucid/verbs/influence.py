@@ -36,13 +36,13 @@ class InfluenceVerbs(Bound):
         (below zero: the row helps), ``"parameters"`` about the coefficients (DFBETA), a function about the number it
         makes of the predictions.
 
-        ``method="auto"`` is exact for least squares and ridge regression, also in pipelines (closed form); for logistic,
-        softmax and generalised linear regression (Poisson, gamma, Tweedie, ...) ``"function"`` (influence functions by
-        Newton steps, refined where leverage is high);
+        ``method="auto"`` is exact for least squares and ridge regression, also in pipelines (closed form); for
+        logistic, softmax and generalised linear regression (Poisson, gamma, Tweedie, ...) ``"function"`` (influence
+        functions by Newton steps, refined where leverage is high);
         for trees, forests and boosted trees ``"leaves"`` (the trees are kept, leaf values and later boosting steps
         fitted again); else ``"deletion"``: the model is really fitted again without each row. ``"cook"`` gives Cook's
-        distance, ``"dfbeta"`` the change of every coefficient. ``"function"`` of a PyTorch module (with ``refit=``) are damped
-        influence functions, shown beside their correlation with refitting.
+        distance, ``"dfbeta"`` the change of every coefficient. ``"function"`` of a PyTorch module (with ``refit=``) are
+        damped influence functions, shown beside their correlation with refitting.
 
         ``refit`` fits the model again, a function ``fit(X, y)`` or an estimator; scikit-learn's estimators need none.
         ``budget`` is the number of refits (200): with more rows than that, random ones are left out first, then those
@@ -82,10 +82,10 @@ class InfluenceVerbs(Bound):
     def triage(self, *, folds: int = 5, changed: float = 0.05, refit: Any = None) -> Triage:
         """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
 
-        Rows are listed by the loss of their own outcome: under models fitted without their fold (out-of-fold), and under
-        the model itself, by the mean of both ranks. A share of the outcomes (``changed``) is then changed on purpose and
-        everything fitted again, to say what part of them the first tenth of the list holds; where one of the losses
-        alone finds clearly more, the list is by that. ``refit`` fits the model again, as for `importance`.
+        Rows are listed by the loss of their own outcome: under models fitted without their fold (out-of-fold), and
+        under the model itself, by the mean of both ranks. A share of the outcomes (``changed``) is then changed on
+        purpose and everything fitted again, to say what part of them the first tenth of the list holds; where one of
+        the losses alone finds clearly more, the list is by that. ``refit`` fits the model again, as for `importance`.
 
         It misleads as a list of rows to drop: a hard row looks like a wrong one. Errors that follow a pattern are
         harder to find than those at random.
@@ -106,14 +106,15 @@ class InfluenceVerbs(Bound):
     def poisoning(self, row: Any, target: Any = None, *, refit: Any = None, budget: int = 20) -> Poisoning:
         """How few changed labels of training rows turn the prediction of ``row`` (data poisoning), and which.
 
-        X and y of the Explainer must be the training rows. ``target`` is the class to be predicted instead (default: the
-        second most likely), or the number that a regression should reach; changed outcomes are any class, or any number
-        between the least and the largest outcome. Rows are changed in the order of what that adds to the score of the
-        target, then the model is really fitted again: ``needed`` labels were *seen* to be enough, an upper bound. In least
-        squares and ridge regression predictions are linear in y, and ``least`` is the proven minimum.
+        X and y of the Explainer must be the training rows. ``target`` is the class to be predicted instead (default:
+        the second most likely), or the number that a regression should reach; changed outcomes are any class, or any
+        number between the least and the largest outcome. Rows are changed in the order of what that adds to the score
+        of the target, then the model is really fitted again: ``needed`` labels were *seen* to be enough, an upper
+        bound. In least squares and ridge regression predictions are linear in y, and ``least`` is the proven minimum.
 
-        ``refit`` fits the model again, as for `importance`; ``budget`` is the largest number of refits. Linear, logistic
-        and softmax regression and trees are read; of other models the rows nearest to ``row`` are changed first.
+        ``refit`` fits the model again, as for `importance`; ``budget`` is the largest number of refits. Linear,
+        logistic and softmax regression and trees are read; of other models the rows nearest to ``row`` are changed
+        first.
 
         It misleads as a proof of safety: an upper bound that is large says only that this attack needs many labels.
 

@@ -58,24 +58,25 @@ class SurrogateVerbs(Bound):
         """A simple model fitted to the predictions of this one: what it says, how far it stands in for the model, where
         it fails, and what using it instead would cost.
 
-        ``kind="tree"`` is a regression tree, ``"linear"`` a sum of straight lines (and of levels of categories), ``"gam"``
-        an additive model, ``"ga2m"`` the same with pairs of features, ``"rules"`` a RuleFit of at most 30 terms; any
-        estimator with ``fit`` and ``predict`` works, also a classifier, a pipeline or a glass box. A list of kinds gives several side by side, judged by the same rows.
+        ``kind="tree"`` is a regression tree, ``"linear"`` a sum of straight lines (and of levels of categories),
+        ``"gam"`` an additive model, ``"ga2m"`` the same with pairs of features, ``"rules"`` a RuleFit of at most 30
+        terms; any estimator with ``fit`` and ``predict`` works, also a classifier, a pipeline or a glass box. A list of
+        kinds gives several side by side, judged by the same rows.
 
-        ``size`` is the number of leaves (8 unless told), features or terms; a number below 1 asks for the smallest surrogate
-        with that R²: ``size=0.9``. The result has R² for every size.
+        ``size`` is the number of leaves (8 unless told), features or terms; a number below 1 asks for the smallest
+        surrogate with that R²: ``size=0.9``. The result has R² for every size.
 
-        Every R² is that of held-out rows: each row is predicted by a surrogate that was fitted to the other ``folds`` (a
-        number, or one label per row so that rows that belong together are held out together). Equal rows are always
+        Every R² is that of held-out rows: each row is predicted by a surrogate that was fitted to the other ``folds``
+        (a number, or one label per row so that rows that belong together are held out together). Equal rows are always
         held out together.
 
-        ``rows`` are those that the surrogate is fitted to (positions in X, or a table of your own); ``weights`` let some of
-        them count more. ``near=row`` makes a local surrogate: rows count by how near they are to it (Gower's distance, as
-        wide as leaves a tenth of the rows effective, at least 100). With y, `replacement` says what using the surrogate
-        instead of the model costs.
+        ``rows`` are those that the surrogate is fitted to (positions in X, or a table of your own); ``weights`` let
+        some of them count more. ``near=row`` makes a local surrogate: rows count by how near they are to it (Gower's
+        distance, as wide as leaves a tenth of the rows effective, at least 100). With y, `replacement` says what using
+        the surrogate instead of the model costs.
 
-        It misleads as a picture of the world (it is one of the model), where R² is low, and in parts of the data that it
-        misses more than others (`subgroups`). A tree's splits may be others on other rows of the same kind.
+        It misleads as a picture of the world (it is one of the model), where R² is low, and in parts of the data that
+        it misses more than others (`subgroups`). A tree's splits may be others on other rows of the same kind.
 
         Examples
         --------

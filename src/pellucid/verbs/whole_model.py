@@ -67,12 +67,12 @@ class ModelVerbs(Bound):
         ``"conditional"`` draws them given the other features instead: what a feature adds to the others. ``loss`` is a
         name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
         ``loss(y, prediction)`` that gives one number, or one per row, which are then averaged by their weights.
-        ``"shap"`` is the mean absolute contribution, ``"pdp"`` the spread of the partial dependence, over ``grid`` values
-        or those of ``at={"temp": [0, 10, 20]}``. ``"drop"`` fits the model again without each feature, by cross-validation (``folds``, 5 unless
-        told), and compares the losses on held-out rows. ``folds=`` with ``method="permutation"`` measures models fitted
-        to the other folds on each fold; it is a number, or one label per row so that rows that belong together stay
-        together. ``p_values=True`` compares each value with those of models fitted to permuted outcomes (100 of them,
-        or as many as you say:
+        ``"shap"`` is the mean absolute contribution, ``"pdp"`` the spread of the partial dependence, over ``grid``
+        values or those of ``at={"temp": [0, 10, 20]}``. ``"drop"`` fits the model again without each feature, by
+        cross-validation (``folds``, 5 unless told), and compares the losses on held-out rows. ``folds=`` with
+        ``method="permutation"`` measures models fitted to the other folds on each fold; it is a number, or one label
+        per row so that rows that belong together stay together. ``p_values=True`` compares each value with those of
+        models fitted to permuted outcomes (100 of them, or as many as you say:
         ``p_values=500``). Estimators are cloned and fitted again; for any other model give ``refit``, a function
         ``fit(X, y)`` that returns a fitted model (or an unfitted estimator). Your model is never touched. ``"sage"``
         divides what the model gains over its mean prediction (in mse, log loss, or another ``loss`` that is a mean over
@@ -81,8 +81,8 @@ class ModelVerbs(Bound):
         ``budget`` model rows are spent, or as many as make every 95% interval narrower than ``tolerance``. ``"sobol"``
         shares the variance of the predictions among features taken as independent, each distributed as in X: the value
         is the total index (with all interactions), ``first`` that of the feature alone; exact for trees that add up to
-        what is explained, else sampled. ``"anova"`` is the same with every feature uniform over its range. ``ranges={"temp": (0, 30)}`` lets both vary
-        features evenly over ranges of your own.
+        what is explained, else sampled. ``"anova"`` is the same with every feature uniform over its range.
+        ``ranges={"temp": (0, 30)}`` lets both vary features evenly over ranges of your own.
         ``"shapley-effects"`` shares the variance among features that may be correlated: shares add up to one. A list of
         methods gives a comparison: shares on one scale, agreement of the orders, and what a disagreement usually means.
         ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An option that the method does not
@@ -153,8 +153,8 @@ class ModelVerbs(Bound):
 
         ``features=None`` asks about all pairs, a name or position about its pairs with all others, a list about the
         pairs among them, a list of pairs (``[("temp", "hum"), ("wind", "hum")]``) about these. Where all pairs would be
-        more than 20,000, those among the 20 features that interact most in all are answered. ``against="all"`` gives one value per feature, its interaction with all others together,
-        ``"triples"`` one per triple.
+        more than 20,000, those among the 20 features that interact most in all are answered. ``against="all"`` gives
+        one value per feature, its interaction with all others together, ``"triples"`` one per triple.
 
         ``method="h"`` is Friedman's H, the root of the share of the joint effect's variance that is interaction;
         ``"greenwell"`` how much the size of one feature's effect varies with the other, in standard deviations of the
@@ -219,9 +219,9 @@ class ModelVerbs(Bound):
         small steps near real rows. These two are for correlated features: their parts overlap, so read
         ``covariance``, which adds up, beside ``values``. ``order`` is the most features in one component, 1 to 3;
         ``features`` restricts the components to some features; ``grid`` is the number of points along a feature;
-        ``at={"temp": [0, 10, 20]}`` gives the points of "anova" themselves, each as likely. The result has each component's share of the variance,
-        ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a",
-        "b")`` and ``checks``.
+        ``at={"temp": [0, 10, 20]}`` gives the points of "anova" themselves, each as likely. The result has each
+        component's share of the variance, ``r2`` (how well all together reproduce the predictions), ``predict(X)``,
+        ``explain(rows)``, ``component("a", "b")`` and ``checks``.
 
         It misleads when features are correlated ("marginal" and "anova" average over combinations that do not occur)
         and when much is left over; the result's `caveats` say so.

@@ -1,4 +1,6 @@
-"""The tree from left to right: a dot for each node, its condition on the line that leads to it, leaves with distributions."""
+"""The tree from left to right: a dot for each node, its condition on the line that leads to it, leaves with
+distributions.
+"""
 
 from __future__ import annotations
 

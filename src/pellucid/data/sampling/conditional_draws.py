@@ -1,9 +1,9 @@
 """New values for some columns of every row, drawn given the other columns of that row.
 
 Several estimators compete for each column: a Gaussian copula of the columns; other rows that are near in the columns
-associated with the drawn one, where there are categories or missing values (Strobl et al. 2008 condition on those alone:
-what is not associated says nothing and makes near rows rare); and those of `pellucid.data.sampling.candidates`, which
-see curves. The best by held-out log score is used, the copula unless it is clearly beaten
+associated with the drawn one, where there are categories or missing values (Strobl et al. 2008 condition on those
+alone: what is not associated says nothing and makes near rows rare); and those of `pellucid.data.sampling.candidates`,
+which see curves. The best by held-out log score is used, the copula unless it is clearly beaten
 (`pellucid.data.sampling.choice`). In a wide table only the columns most associated with the drawn ones are given.
 """
 
@@ -35,8 +35,8 @@ _CANDIDATES = 8  # of which one is picked where a value is known to lie in an in
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them and how much better it fits
-    than the copula, and how strongly columns are associated.
+    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them and how much better it
+    fits than the copula, and how strongly columns are associated.
     """
 
     codes: Mapping[str, FloatArray]

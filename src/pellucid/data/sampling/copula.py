@@ -254,8 +254,8 @@ def _pairwise(scores: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _hermite(margins: list[Margin]) -> FloatArray:
-    """Coefficients of each feature's standardised mean score, a step function of its score, in the Hermite polynomials 1
-    to _TERMS.
+    """Coefficients of each feature's standardised mean score, a step function of its score, in the Hermite polynomials
+    1 to _TERMS.
     """
     levels = [margin.scores() for margin in margins]
     edges = np.concatenate([normal_edges(margin.upper) for margin in margins])  # one more than levels, of each

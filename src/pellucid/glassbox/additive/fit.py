@@ -48,8 +48,8 @@ class Settings:
 class Fitted:
     """What is kept: axes, entries and covariances of every feature, pairs with their surfaces, by sum.
 
-    ``tables`` has for each feature ``(entries, sums)``, ``covariances`` ``(sums, entries, entries)`` of the entries less
-    their mean; ``surfaces`` for each grid ``(first, second, sums)``.
+    ``tables`` has for each feature ``(entries, sums)``, ``covariances`` ``(sums, entries, entries)`` of the entries
+    less their mean; ``surfaces`` for each grid ``(first, second, sums)``.
     """
 
     axes: tuple[Axis, ...]

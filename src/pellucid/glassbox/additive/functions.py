@@ -1,8 +1,8 @@
 """The functions of one feature, fitted together: one penalised least-squares step, and REML's step after it.
 
 Definition. With the normal equations G, r, c of the rows (see `kernels.gather`) and z the working target, entries b
-solve (G + sum_j (lam_j S_j + 10^4 N m_j m_j')) b = r - c zbar, where m_j = c_j/N, so that every function has mean zero over
-the rows; zbar, the weighted mean of z, is the intercept.
+solve (G + sum_j (lam_j S_j + 10^4 N m_j m_j')) b = r - c zbar, where m_j = c_j/N, so that every function has mean zero
+over the rows; zbar, the weighted mean of z, is the intercept.
 
 Cost. rows x features^2 to gather, (entries)^3 to solve; where weights stay the same (gaussian, gamma), the rows are
 gathered once.

@@ -1,23 +1,24 @@
 """The assumptions of a linear model, measured on the rows that it was fitted to.
 
-Definitions. With the columns D (the intercept first), the weights W and the residuals r of the last step of the fit, columns B that were
-left out have the score statistic
+Definitions. With the columns D (the intercept first), the weights W and the residuals r of the last step of the fit,
+columns B that were left out have the score statistic
 
     s' V^+ s,    s = B'W r - C'(D'WD)^-1 D'W r,    V = B'WB - C'(D'WD)^-1 C,    C = D'WB,
 
 which is by how much the squared residuals would fall if B entered.
 
-- linearity: B are hinges of one feature at its quartiles. Features are taken one after another, the most bent first, each given
-  those before it.
+- linearity: B are hinges of one feature at its quartiles. Features are taken one after another, the most bent first,
+  each given those before it.
 - link (Pregibon 1980): B is the square of the sum.
-- equal variance: squared residuals regressed on D (Koenker 1981), and the standard errors of Huber and White beside those of the model.
-- Gaussian errors: skewness and kurtosis (Jarque and Bera 1980), and how many rows a standard error rests on, (sum u^2)^2 / sum u^4 of
-  what each row adds to the estimate.
+- equal variance: squared residuals regressed on D (Koenker 1981), and the standard errors of Huber and White beside
+  those of the model.
+- Gaussian errors: skewness and kurtosis (Jarque and Bera 1980), and how many rows a standard error rests on, (sum
+  u^2)^2 / sum u^4 of what each row adds to the estimate.
 - uncorrelated features: variance inflation factors, of a category that of Fox and Monette (1992) per column.
 - domain of the link: the lowest and the highest sum over the ranges of the training rows, widened by a tenth.
 
-Estimator. At most ``_ROWS`` rows, evenly spread. A bend has to be beyond chance by the statistic above and by the same with the
-covariance of Huber and White, so that uneven variance is not taken for one.
+Estimator. At most ``_ROWS`` rows, evenly spread. A bend has to be beyond chance by the statistic above and by the same
+with the covariance of Huber and White, so that uneven variance is not taken for one.
 """
 
 from __future__ import annotations
@@ -166,8 +167,9 @@ def _others(family: Family) -> tuple[str, ...]:
 
 
 def uneven_variance(rows: Residuals, k: int) -> tuple[int, float]:
-    """Of the first ``k`` slopes the one whose standard error is furthest too small, and how many times as large it would
-    be were the variance of the rows not thought equal; 1 where the squared residuals do not depend on the columns.
+    """Of the first ``k`` slopes the one whose standard error is furthest too small, and how many times as large it
+    would be were the variance of the rows not thought equal; 1 where the squared residuals do not depend on the
+    columns.
     """
     total = rows.w.sum()
     squared = rows.W / rows.w * np.square(rows.r)
@@ -187,8 +189,8 @@ def uneven_variance(rows: Residuals, k: int) -> tuple[int, float]:
 
 
 def few_rows_decide(rows: Residuals, k: int) -> tuple[int, float]:
-    """Of the first ``k`` slopes the one whose standard error rests on the fewest rows, and on how many; infinitely many where
-    errors look Gaussian.
+    """Of the first ``k`` slopes the one whose standard error rests on the fewest rows, and on how many; infinitely many
+    where errors look Gaussian.
     """
     variance = weighted_mean(np.square(rows.r), rows.w)
     if not k or variance <= 0:
@@ -205,7 +207,8 @@ def few_rows_decide(rows: Residuals, k: int) -> tuple[int, float]:
 def inflation(covariance: FloatArray, spread: FloatArray, own: slice) -> float:
     """By how much correlation with other features inflates the variance of a feature's coefficients, per column.
 
-    ``covariance`` is that of the slopes, up to a factor, ``spread`` the sums of products of the feature's centred columns.
+    ``covariance`` is that of the slopes, up to a factor, ``spread`` the sums of products of the feature's centred
+    columns.
     """
     block = covariance[own, own] @ spread
     if not block.size or not np.isfinite(block).all():

@@ -1,12 +1,13 @@
 """How features enter a linear model: the columns of its design matrix.
 
-- a number, a boolean (0 or 1) and a date (in days) are a column; where some are missing in the training rows, the mean stands in
-  for them, and a column of its own says that they are;
-- a category has a column for every level but the first (the reference); missing is a level where the training rows have any;
-- ``transforms``: the logarithm of a number instead of the number, or bins of it (fifths of the training rows), which enter as a
-  category does;
-- what the training rows do not have (another level, a value that is missing, one without a logarithm) gets the mean of the
-  columns: it adds what the feature adds on average. A number beyond the bins is in the outermost.
+- a number, a boolean (0 or 1) and a date (in days) are a column; where some are missing in the training rows, the mean
+  stands in for them, and a column of its own says that they are;
+- a category has a column for every level but the first (the reference); missing is a level where the training rows have
+  any;
+- ``transforms``: the logarithm of a number instead of the number, or bins of it (fifths of the training rows), which
+  enter as a category does;
+- what the training rows do not have (another level, a value that is missing, one without a logarithm) gets the mean of
+  the columns: it adds what the feature adds on average. A number beyond the bins is in the outermost.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ class Columns:
     """The columns of one feature: what they are called, and how they are made.
 
     ``levels`` are the codes of the levels that have a column, None for a number, whose codes are divided by ``unit``;
-    ``reference`` is the level that has none. ``missing`` says whether there is a column for missing values, and ``means``
-    are those over the training rows. ``transform`` is what is done to a number first, ``edges`` lie between its bins.
+    ``reference`` is the level that has none. ``missing`` says whether there is a column for missing values, and
+    ``means`` are those over the training rows. ``transform`` is what is done to a number first, ``edges`` lie between
+    its bins.
     """
 
     names: tuple[str, ...]

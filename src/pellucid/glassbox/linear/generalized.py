@@ -1,13 +1,13 @@
 """The generalised linear model.
 
 Definition. g(E[y | x]) = b_0 + sum_k b_k a_k(x), with a link g and a distribution of y around its mean (see
-`pellucid.models.families`; how it is fitted: `pellucid.glassbox.linear.irls`). With the log link one unit more of a column
-multiplies the prediction by exp(b_k), whatever the others are. Of counts over different lengths of time (exposure e), the
-logarithm of e is a term with the coefficient 1: the prediction is e times a rate.
+`pellucid.models.families`; how it is fitted: `pellucid.glassbox.linear.irls`). With the log link one unit more of a
+column multiplies the prediction by exp(b_k), whatever the others are. Of counts over different lengths of time
+(exposure e), the logarithm of e is a term with the coefficient 1: the prediction is e times a rate.
 
-When it misleads. (1) As linear regression. (2) The distribution says how the variance grows with the mean: where it does not,
-standard errors are wrong (a dispersion of counts far above 1); robust ones are not. (3) Not every sum is the link of a mean: with the
-inverse link a sum below zero predicts a negative amount.
+When it misleads. (1) As linear regression. (2) The distribution says how the variance grows with the mean: where it
+does not, standard errors are wrong (a dispersion of counts far above 1); robust ones are not. (3) Not every sum is the
+link of a mean: with the inverse link a sum below zero predicts a negative amount.
 """
 
 from __future__ import annotations
@@ -184,8 +184,9 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
             warnings.warn(
-                f"There is no prediction for {np.count_nonzero(beyond)} of {len(sums)} rows, such as row {row}: the sum is"
-                f" {sums[row]:.3g}, to which link={self.link_!r} has no mean; use link='log', which has one for every sum.",
+                f"There is no prediction for {np.count_nonzero(beyond)} of {len(sums)} rows, such as row {row}: the"
+                f" sum is {sums[row]:.3g}, to which link={self.link_!r} has no mean; use link='log', which has one for"
+                " every sum.",
                 InputWarning,
                 stacklevel=2,
             )

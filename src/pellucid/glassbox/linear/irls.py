@@ -1,12 +1,12 @@
 """Generalised linear models fitted by iteratively reweighted least squares (Nelder and Wedderburn 1972).
 
-Definition. With g(mu_i) = eta_i = offset_i + b_0 + a_i' b, the coefficients minimise the deviance sum_i w_i d(y_i, mu_i) (plus
-twice the penalty). Each step is a weighted least squares fit of the working outcome
+Definition. With g(mu_i) = eta_i = offset_i + b_0 + a_i' b, the coefficients minimise the deviance sum_i w_i d(y_i,
+mu_i) (plus twice the penalty). Each step is a weighted least squares fit of the working outcome
 
     z_i = eta_i - offset_i + (y_i - mu_i) g'(mu_i)     with weights     w_i / (V(mu_i) g'(mu_i)^2),
 
-and is halved while the deviance grows or a mean leaves the range of the family. At the end Cov(b) = phi (A'WA)^-1, with the
-dispersion phi = sum_i w_i (y_i - mu_i)^2 / V(mu_i) / (sum_i w_i - rank), 1 for a family without one.
+and is halved while the deviance grows or a mean leaves the range of the family. At the end Cov(b) = phi (A'WA)^-1, with
+the dispersion phi = sum_i w_i (y_i - mu_i)^2 / V(mu_i) / (sum_i w_i - rank), 1 for a family without one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _SEPARATED = 1e-7  # deviance per row of outcomes that are predicted perfectly
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The coefficients with their unscaled covariance, sums and means of the rows, weights and residuals of the last step.
+    """The coefficients with their unscaled covariance, sums and means of the rows, weights and residuals of the last
+    step.
 
     ``separated``: the outcomes are predicted perfectly, and coefficients grow without end; ``converged``: no sum moves.
     """

@@ -1,16 +1,17 @@
 """Weighted least squares with an intercept, from the normal equations of centred and scaled columns.
 
-Definition. Minimise 1/2 sum_i w_i (z_i - b_0 - a_i' b)^2 + 1/2 sum_k ridge_k b_k^2 + sum_k lasso_k |b_k|. With the weighted
-means m and standard deviations s of the columns, G the weighted products of (a - m) / s, and no lasso,
+Definition. Minimise 1/2 sum_i w_i (z_i - b_0 - a_i' b)^2 + 1/2 sum_k ridge_k b_k^2 + sum_k lasso_k |b_k|. With the
+weighted means m and standard deviations s of the columns, G the weighted products of (a - m) / s, and no lasso,
 
     b = (G^-1 h) / s,      b_0 = mean(z) - m' b,      Cov(b) = S^-1 G^-1 S^-1,   S = diag(s),
 
-up to the variance of a row of weight one; a ridge adds ridge / s^2 to the diagonal of G. A column that is a combination of
-those before it (what they leave over of its variance is less than ``_ALIASED``) has no coefficient of its own: it gets
-0, and no standard error. With a lasso there are no standard errors at all; coefficients follow one by one until none moves.
+up to the variance of a row of weight one; a ridge adds ridge / s^2 to the diagonal of G. A column that is a combination
+of those before it (what they leave over of its variance is less than ``_ALIASED``) has no coefficient of its own: it
+gets 0, and no standard error. With a lasso there are no standard errors at all; coefficients follow one by one until
+none moves.
 
-Estimator. One pass over the rows; the solution is refined once with the residuals of the rows themselves, which takes back
-what the squared condition number costs.
+Estimator. One pass over the rows; the solution is refined once with the residuals of the rows themselves, which takes
+back what the squared condition number costs.
 """
 
 from __future__ import annotations

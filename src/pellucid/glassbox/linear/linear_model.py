@@ -1,7 +1,8 @@
 """Linear regression.
 
-Definition. y = b_0 + sum_k b_k a_k(x) + error, with the columns a_k of the features (see `pellucid.glassbox.linear.columns`) and
-products of them where interactions are asked for; the coefficients minimise the weighted sum of squared errors.
+Definition. y = b_0 + sum_k b_k a_k(x) + error, with the columns a_k of the features (see
+`pellucid.glassbox.linear.columns`) and products of them where interactions are asked for; the coefficients minimise the
+weighted sum of squared errors.
 
     sigma^2 = sum_i w_i r_i^2 / (sum_i w_i - rank),      Cov(b) = sigma^2 (A'WA)^-1
 

@@ -1,12 +1,12 @@
 """Logistic regression, for two classes and for several.
 
-Definition. With two classes, log(P / (1 - P)) = b_0 + sum_k b_k a_k(x), P the probability of the second class: exp(b_k) is the odds
-ratio, what one unit more multiplies the odds by. With several classes the odds are those against the first class; the terms that
-`explain` shows are compared with the mean over the classes instead, so that none is singled out.
+Definition. With two classes, log(P / (1 - P)) = b_0 + sum_k b_k a_k(x), P the probability of the second class: exp(b_k)
+is the odds ratio, what one unit more multiplies the odds by. With several classes the odds are those against the first
+class; the terms that `explain` shows are compared with the mean over the classes instead, so that none is singled out.
 
-When it misleads. (1) An odds ratio is not a ratio of probabilities: near 0.5 it is far larger. (2) The same coefficient moves a
-probability much near 0.5 and hardly near 0 and 1. (3) Coefficients also depend on what is left out, even on what is
-correlated with nothing. (4) Where the classes can be separated, coefficients have no finite best value.
+When it misleads. (1) An odds ratio is not a ratio of probabilities: near 0.5 it is far larger. (2) The same coefficient
+moves a probability much near 0.5 and hardly near 0 and 1. (3) Coefficients also depend on what is left out, even on
+what is correlated with nothing. (4) Where the classes can be separated, coefficients have no finite best value.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class LogisticModel(ClassScores, LinearTerms):
     Attributes
     ----------
     classes_, coef_, intercept_, column_names_
-        The classes, and coefficients of the columns of the design matrix: the log-odds of the second class, or of several
-        classes scores for each, which sum to zero.
+        The classes, and coefficients of the columns of the design matrix: the log-odds of the second class, or of
+        several classes scores for each, which sum to zero.
     deviance_, null_deviance_
         Twice the log loss of the training rows, and that of the shares of the classes alone.
 

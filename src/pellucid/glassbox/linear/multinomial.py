@@ -1,8 +1,8 @@
 """Multinomial logistic regression by Newton's method.
 
-Definition. P(class k) is proportional to exp(b_0k + a' b_k), with the first class as reference (all its coefficients 0). The
-coefficients minimise sum_i -w_i log P(class of row i) + 1/2 sum_k ridge_k |b_k|^2; their covariance is the inverse of the
-second derivative, whose blocks are A' diag(w p_k (1[k = l] - p_l)) A.
+Definition. P(class k) is proportional to exp(b_0k + a' b_k), with the first class as reference (all its coefficients
+0). The coefficients minimise sum_i -w_i log P(class of row i) + 1/2 sum_k ridge_k |b_k|^2; their covariance is the
+inverse of the second derivative, whose blocks are A' diag(w p_k (1[k = l] - p_l)) A.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SEPARATED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Multinomial:
-    """Coefficients ``(1 + columns, classes)``, the first class all zero, and their covariance ``(coefficients of the other
-    classes, ...)``, class by class.
+    """Coefficients ``(1 + columns, classes)``, the first class all zero, and their covariance ``(coefficients of the
+    other classes, ...)``, class by class.
     """
 
     theta: FloatArray

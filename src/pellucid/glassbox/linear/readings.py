@@ -6,7 +6,8 @@
 - other links:      one unit more adds b to the sum
 - a level:          compared with the reference level
 - a product:        the slope of one where the other is at a level, or by how much the slope changes with the other
-- with a product:   the coefficient of a feature is its slope where the other is at its reference or zero, and is told so
+- with a product:   the coefficient of a feature is its slope where the other is at its reference or zero, and is told
+  so
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """What helps where a straight line goes through a curve: a logarithm, bins, or an additive model, each tried.
 
-Definition. Rows are dealt into folds; the model and each remedy are fitted to all folds but one and judged by the deviance
-d_i of the rows in it (squared errors, twice the log loss, or that of the family). The score is 1 - sum w_i d_i / sum w_i d0_i, with d0 that
-of the mean (or the shares of the classes) of the fitted rows: R2 of a linear model. A gain is the difference of two scores; its standard error
-is that of the mean of the differences over rows.
+Definition. Rows are dealt into folds; the model and each remedy are fitted to all folds but one and judged by the
+deviance d_i of the rows in it (squared errors, twice the log loss, or that of the family). The score is 1 - sum w_i d_i
+/ sum w_i d0_i, with d0 that of the mean (or the shares of the classes) of the fitted rows: R2 of a linear model. A gain
+is the difference of two scores; its standard error is that of the mean of the differences over rows.
 
-When it misleads. (1) Of many remedies the best looks a little better than it is. (2) A gain that is within two standard errors of
-zero may be none. (3) The chance in the fits is not in the errors.
+When it misleads. (1) Of many remedies the best looks a little better than it is. (2) A gain that is within two standard
+errors of zero may be none. (3) The chance in the fits is not in the errors.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MOST = 10  # features that are tried where none is told to be bent
 
 @dataclass(frozen=True)
 class Remedy:
-    """One model that was tried: for which ``feature`` (None: all of them), what it is, its ``score`` on held-out rows, how
-    much that is more than without (``gain``) with its standard error ``se``, and the ``model``, not fitted.
+    """One model that was tried: for which ``feature`` (None: all of them), what it is, its ``score`` on held-out rows,
+    how much that is more than without (``gain``) with its standard error ``se``, and the ``model``, not fitted.
     """
 
     feature: str | None
@@ -77,7 +77,10 @@ class Remedies:
         if best is None:
             head = f"No remedy certainly helps: {as_is}."
         else:
-            head = f"{best.what} helps most: {self.measure} on held-out rows is {number(best.score)} instead of {number(self.score)}."
+            head = (
+                f"{best.what} helps most: {self.measure} on held-out rows is {number(best.score)} instead of"
+                f" {number(self.score)}."
+            )
         lines = [
             f"- {each.what}: {number(each.score)} ({each.gain:+.3g}, standard error {number(each.se)})"
             for each in self.remedies

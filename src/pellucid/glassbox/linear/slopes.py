@@ -4,9 +4,9 @@ Definition. With columns a of one feature, c of the other and their products, on
 
     b_a + sum_c c(z) b_ac
 
-where the other is z: a slope for each level of a category (the reference has b_a alone), of a number a line of slopes. Its variance
-is g' Cov(b) g, with g the derivative by the coefficients. This is why a coefficient of a feature with interactions says
-nothing about the feature by itself: it is the slope where the others are at their reference or zero.
+where the other is z: a slope for each level of a category (the reference has b_a alone), of a number a line of slopes.
+Its variance is g' Cov(b) g, with g the derivative by the coefficients. This is why a coefficient of a feature with
+interactions says nothing about the feature by itself: it is the slope where the others are at their reference or zero.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LEVELS = (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class Slope:
-    """What one unit more of ``column`` adds ``where`` the other feature has a value; ``scale`` is the standard deviation of
-    the column, ``place`` its position among those of its feature.
+    """What one unit more of ``column`` adds ``where`` the other feature has a value; ``scale`` is the standard
+    deviation of the column, ``place`` its position among those of its feature.
     """
 
     column: str
@@ -59,8 +59,8 @@ def slopes_of(model: LinearTerms, i: int, j: int) -> list[Slope]:
 
 
 def gradient(model: LinearTerms, i: int, place: int, j: int, code: float) -> FloatArray:
-    """The derivative of a slope by the coefficients (intercept first): feature ``j`` has a code, others that feature ``i``
-    interacts with their means.
+    """The derivative of a slope by the coefficients (intercept first): feature ``j`` has a code, others that feature
+    ``i`` interacts with their means.
     """
     g = np.zeros(len(model._theta))
     g[1 + model._slices[i].start + place] = 1.0

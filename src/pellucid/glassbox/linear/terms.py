@@ -1,4 +1,6 @@
-"""What linear models share: a sum of coefficients times columns for each output, and what follows from their covariance."""
+"""What linear models share: a sum of coefficients times columns for each output, and what follows from their
+covariance.
+"""
 
 from __future__ import annotations
 
@@ -222,9 +224,9 @@ class LinearTerms(SumOfTerms):
         )
 
     def slopes(self, feature: Any, by: Any, level: float = 0.95) -> Coefficients:
-        """What one unit more of a feature does at each level of another that it interacts with (of a number: where it is
-        low, middling and high, the 10, 50 and 90% quantiles), with intervals. Other features that it interacts with are at
-        their means.
+        """What one unit more of a feature does at each level of another that it interacts with (of a number: where it
+        is low, middling and high, the 10, 50 and 90% quantiles), with intervals. Other features that it interacts with
+        are at their means.
         """
         self._design_known()
         level = fraction("level", level)
@@ -253,8 +255,8 @@ class LinearTerms(SumOfTerms):
     def remedies(
         self, X: Any, y: Any, *, features: Any = None, sample_weight: Any = None, folds: int = 5, random_state: int = 0
     ) -> Remedies:
-        """What helps where a straight line goes through a curve, tried on held-out rows: the logarithm of a feature, bins of
-        it, and an additive model. Of the features that are told to be bent, or of those that are named.
+        """What helps where a straight line goes through a curve, tried on held-out rows: the logarithm of a feature,
+        bins of it, and an additive model. Of the features that are told to be bent, or of those that are named.
         """
         self._design_known()
         return remedies_of(self, X, y, features, sample_weight, folds, random_state)

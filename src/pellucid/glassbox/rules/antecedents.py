@@ -1,7 +1,7 @@
 """Antecedents: what the rules of a list may ask, mined from bins.
 
-Definition. One condition compares a number with a border between two bins, asks for a level (or for any other), or for a
-missing value. Antecedents of m + 1 conditions join the best of m conditions with one more. An antecedent holds for at
+Definition. One condition compares a number with a border between two bins, asks for a level (or for any other), or for
+a missing value. Antecedents of m + 1 conditions join the best of m conditions with one more. An antecedent holds for at
 least a share ``support`` of the weight and fails for at least as much; of those that hold for the same rows the
 shortest is kept, and the first of these.
 
@@ -27,7 +27,8 @@ _ROOM = 40_000_000  # cells times antecedents: as many are kept in memory
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Antecedents, the cells (sets of rows that no antecedent tells apart) for which they hold, and the sums of the cells.
+    """Antecedents, the cells (sets of rows that no antecedent tells apart) for which they hold, and the sums of the
+    cells.
 
     ``holds`` (antecedents, cells) are 0 and 1, ``sums`` (cells, channels) weights by class or, of numbers, weight,
     weighted y and weighted y².

@@ -1,8 +1,8 @@
 """Rules from boosting: every node below the root of many small trees is a rule (Friedman and Popescu 2008).
 
-Each tree is grown on a draw of the rows, to what the trees before it left unexplained, and has 2 + an exponential number
-of leaves, so that short rules and long ones come up. Trees add little each (shrinkage), such that many of them have
-something to find.
+Each tree is grown on a draw of the rows, to what the trees before it left unexplained, and has 2 + an exponential
+number of leaves, so that short rules and long ones come up. Trees add little each (shrinkage), such that many of them
+have something to find.
 
 Rules that hold for the same rows, or for exactly the others, are one and the same term: the shortest is kept, and the
 first of these. So is, of two rules that are nearly the same (correlation above ``overlap``), the earlier one.

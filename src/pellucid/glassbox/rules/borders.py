@@ -1,7 +1,7 @@
 """Few borders that matter: the bins of numbers between which rules compare.
 
-Half of the borders of a number part its rows into sets of equal weight; the other half are the splits of a tree that sees
-this number alone, which is where the outcome changes. Besides there are those of a tree that sees all columns.
+Half of the borders of a number part its rows into sets of equal weight; the other half are the splits of a tree that
+sees this number alone, which is where the outcome changes. Besides there are those of a tree that sees all columns.
 """
 
 from __future__ import annotations

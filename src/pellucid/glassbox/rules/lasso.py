@@ -7,9 +7,9 @@ smallest alpha at which all b are 0 downwards. Each step descends on the terms i
 pull is larger than alpha until there are none (Tibshirani et al. 2012, strong rules with a check). A logistic loss is
 replaced by its quadratic approximation as often as it takes (Friedman, Hastie and Tibshirani 2010).
 
-Relaxed (Hastie, Tibshirani and Tibshirani 2020). The lasso chooses terms and shrinks them by one and the same alpha, too
-much where few terms are to be read. So the same terms are fitted once more without a penalty, and the coefficients are a
-mixture: (1 - relax) * lasso + relax * unpenalised.
+Relaxed (Hastie, Tibshirani and Tibshirani 2020). The lasso chooses terms and shrinks them by one and the same alpha,
+too much where few terms are to be read. So the same terms are fitted once more without a penalty, and the coefficients
+are a mixture: (1 - relax) * lasso + relax * unpenalised.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class Path:
                 return
 
     def exactly(self, k: int) -> Fit:
-        """The solution with ``k`` terms, or with all there are: alpha is halved between one with fewer and one with more."""
+        """The solution with ``k`` terms, or with all there are: alpha is halved between one with fewer and one with
+        more.
+        """
         high, low, low_fit = self.largest, None, None
         for fit in self.solutions(k - 1):
             if len(fit.chosen) >= k:

@@ -2,8 +2,8 @@
 
 A rule of one condition is one split: what holds ends in a leaf, the rest of the list stands on the other side. With
 several conditions the rest stands on several sides, less what is known there: of each feature the values that can still
-occur on the way to a node are kept, and conditions that always or never hold among them are no splits. A list that would
-still have too many leaves is no tree.
+occur on the way to a node are kept, and conditions that always or never hold among them are no splits. A list that
+would still have too many leaves is no tree.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Sequential covering (Cohen 1995; Clark and Boswell 1991). Again and again the an
 rows that no rule holds for yet: the largest (S + 1) / (W + classes), with S the weight of the commonest class among its
 weight W. Of numbers the one that lowers the sum of squares most. Until no rule lowers the loss, or there are enough.
 
-One rule (Holte 1993). For each feature the list that predicts from its bins or levels alone; that with the smallest loss.
+One rule (Holte 1993). For each feature the list that predicts from its bins or levels alone; that with the smallest
+loss.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """The search for a short list of rules: rules are put in, exchanged and taken out until nothing helps any more.
 
-Definition. A list d = (a_1, ..., a_K) of antecedents parts the rows into segments: s_k, those for which a_k is the first
-that holds, and s_{K+1}, those for which none does. It is to have a small
+Definition. A list d = (a_1, ..., a_K) of antecedents parts the rows into segments: s_k, those for which a_k is the
+first that holds, and s_{K+1}, those for which none does. It is to have a small
 
     R(d) = sum_k loss(s_k) / scale + penalty * K
 
-Estimator. Loss is a function of sums over rows. So one product of matrices, antecedents times the sums by segment, gives
-the loss of every list with one rule more, for every antecedent at every place:
+Estimator. Loss is a function of sums over rows. So one product of matrices, antecedents times the sums by segment,
+gives the loss of every list with one rule more, for every antecedent at every place:
 
     R of a before s_i:   loss(s_1), ..., loss(s_{i-1}), loss(sum_{j >= i} s_j and a), loss(s_j without a), j >= i
 
-From the empty list the best rule is put in as long as that pays; then each rule in turn is taken out, and the best one put
-in wherever it fits best, until the list is the best of all its neighbours. Lists that are given start a search as well.
+From the empty list the best rule is put in as long as that pays; then each rule in turn is taken out, and the best one
+put in wherever it fits best, until the list is the best of all its neighbours. Lists that are given start a search as
+well.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ Definition. Among the trees of at most the given depth whose splits are "x <= a 
 Depth two. All that is needed to know the best tree of depth two is, for each pair of columns, the sums of y in each
 pair of bins: rows are read once per pair of columns, and every choice of splits costs one addition.
 
-Deeper. A subset of rows never has a larger loss than the rows it is part of. So between two thresholds a < b of a column
-whose halves are solved, no threshold can do better than loss(x <= a) + loss(x > b): the gap is closed without looking
-inside, unless that is less than the best so far. Gaps are halved in the order of their bound.
+Deeper. A subset of rows never has a larger loss than the rows it is part of. So between two thresholds a < b of a
+column whose halves are solved, no threshold can do better than loss(x <= a) + loss(x > b): the gap is closed without
+looking inside, unless that is less than the best so far. Gaps are halved in the order of their bound.
 
 When it misleads. (1) It is the optimum on the rows that it was fitted to. (2) Columns with more distinct values than
 bins are compared at the borders of their bins only. (3) A budget that runs out leaves a gap, which is stated.

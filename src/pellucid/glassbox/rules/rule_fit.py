@@ -7,9 +7,9 @@ Definition. On its scale (log-odds for classes) the model predicts
 with rules r_k from the nodes of boosted trees (1 where the rule holds) and winsorised numbers l_j, level beyond the
 outer 2.5% of the rows. The lasso chooses among them; see `lasso` for how much the chosen are shrunk.
 
-Importance. Of a rule |a_k| sqrt(s_k (1 - s_k)) with s_k the share of rows for which it holds, of a line |b_j| sd(l_j). In
-one row |a_k| |r_k(x) - s_k| and |b_j| |l_j(x_j) - mean|. A feature has what its line has, and of each rule an equal part
-among the features that the rule asks for.
+Importance. Of a rule |a_k| sqrt(s_k (1 - s_k)) with s_k the share of rows for which it holds, of a line |b_j| sd(l_j).
+In one row |a_k| |r_k(x) - s_k| and |b_j| |l_j(x_j) - mean|. A feature has what its line has, and of each rule an equal
+part among the features that the rule asks for.
 
 When it misleads. (1) Rules overlap: the weight of a rule is what it adds to all others that hold as well. (2) Of rules
 that say nearly the same one is chosen, which can be another one on other rows. (3) The weight of a rule is not the mean

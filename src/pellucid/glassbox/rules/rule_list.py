@@ -3,17 +3,17 @@
 Reference. Rivest 1987 (decision lists); Angelino et al. 2018 (CORELS, their optimum for yes-no features); Cohen 1995
 (sequential covering); Holte 1993 (one rule).
 
-Definition. With antecedents a_1, ..., a_K and s_k the rows for which a_k is the first that holds, the prediction of a row
-is the commonest class, or the mean, of the training rows of its s_k. "optimal" looks for the list that minimises
+Definition. With antecedents a_1, ..., a_K and s_k the rows for which a_k is the first that holds, the prediction of a
+row is the commonest class, or the mean, of the training rows of its s_k. "optimal" looks for the list that minimises
 
     R = loss / scale + penalty * K
 
 with the loss the weight of wrong predictions over all weight, or the sum of squares over that about the mean. See
 `antecedents` for what rules may ask, `list_search` for how they are found, `list_proof` for how far that is proven.
 
-When it misleads. (1) A rule holds among the rows that no earlier rule took, not among all rows: read it with its "else".
-(2) Other rows may give quite another list of the same accuracy. (3) The proof is about the antecedents that were mined, and
-about the training rows. (4) A straight line needs many rules.
+When it misleads. (1) A rule holds among the rows that no earlier rule took, not among all rows: read it with its
+"else". (2) Other rows may give quite another list of the same accuracy. (3) The proof is about the antecedents that
+were mined, and about the training rows. (4) A straight line needs many rules.
 """
 
 from __future__ import annotations

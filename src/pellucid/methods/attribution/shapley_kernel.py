@@ -15,10 +15,10 @@ Estimator. d is asked for a sample of the pairs and predicted for all others by 
 exact and adds up to v(everybody) - v(nobody). Its variance is that of the Shapley values of the Gaussian process, given
 the sample (`shapley_variance`), at the scale of the errors that fits make on pairs they lack, and larger where other
 processes fit about as well (`Choice.doubt`), where a player's value moves more when pairs are held out (`misfit`), and
-where few pairs carry what is missed (`_carried_by_few`): a rule of few players moves theirs alone. It is never less than a third of that of a stratified sample of residuals,
-summed over the players: a game may be like no process. For interactions, for trees as stand-ins, for hardly more pairs
-than players and for more than one regression takes, the sample alone is: with e(S) what a fit that lacks S misses of
-d(S), and pi(S) the share of its stratum that was asked,
+where few pairs carry what is missed (`_carried_by_few`): a rule of few players moves theirs alone. It is never less
+than a third of that of a stratified sample of residuals, summed over the players: a game may be like no process. For
+interactions, for trees as stand-ins, for hardly more pairs than players and for more than one regression takes, the
+sample alone is: with e(S) what a fit that lacks S misses of d(S), and pi(S) the share of its stratum that was asked,
 
     variance of phi_i = n / (n - p)  sum over the asked of (1 - pi) (weight_i(S) e(S) / pi)^2
 

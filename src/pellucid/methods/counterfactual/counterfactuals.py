@@ -17,8 +17,8 @@ When it misleads:
    "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
 4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
 
-Cost. That of the search, at most ``budget`` model rows and ``seconds``; 50 rows for the robustness of each answer; ``refits`` fits; some
-700 rows for a ``surface``.
+Cost. That of the search, at most ``budget`` model rows and ``seconds``; 50 rows for the robustness of each answer;
+``refits`` fits; some 700 rows for a ``surface``.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ from pellucid.trees.nearest import Nearest, is_compiled
 from pellucid.trees.plain.choice import can_compile
 
 _CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
-# How often the search is looked at before a local search is asked for a first answer: some tenths of a second, counted, so
-# that a busy machine gives the same answer.
+# How often the search is looked at before a local search is asked for a first answer: some tenths of a second, counted,
+# so that a busy machine gives the same answer.
 _LOOKS_AT_TREES, _LOOKS_AT_SUMS = 30, 2000
 _COARSE = 1e-3  # how near the best of the numbers that stand for others is looked for
 
@@ -206,8 +206,8 @@ class _Question:
     end: float = np.inf
 
     def compile(self) -> None:
-        """Has the search compiled, where it is not yet; what that takes is no part of the time for the search, and the model
-        is not asked.
+        """Has the search compiled, where it is not yet; what that takes is no part of the time for the search, and the
+        model is not asked.
         """
         if not self.compiled:
             none = np.zeros((0, len(self.cells.players)), dtype=np.bool_)

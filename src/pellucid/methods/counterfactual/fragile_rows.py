@@ -8,8 +8,8 @@ Definition. The distance of each row x_i from another prediction (or from the ta
 
 Norms and units are those of `adversarial`.
 
-Estimator. The search of `adversarial` for each row: exact where the model can be read, so that the ranking is proven, else
-an upper bound of each distance. What belongs to the model and to the data is worked out once for all rows. A row's
+Estimator. The search of `adversarial` for each row: exact where the model can be read, so that the ranking is proven,
+else an upper bound of each distance. What belongs to the model and to the data is worked out once for all rows. A row's
 distance does not depend on the rows it is ranked with.
 
 When it misleads:

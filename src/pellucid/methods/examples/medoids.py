@@ -8,8 +8,8 @@ as points, or Gower's.
 
 Estimator. From the greedy prototypes of MMD, swaps of a medoid for another row while the sum falls. For a candidate c
 the change is that of adding it, sum_i w_i min(d(i, c) - d1(i), 0), plus the least over medoids of removing one, both
-from the distances d1 and d2 of every row to its nearest and second nearest medoid; a swap that lowers the sum is made at
-once (a compiled loop). Distances are worked out for blocks of candidates: never all pairs at once.
+from the distances d1 and d2 of every row to its nearest and second nearest medoid; a swap that lowers the sum is made
+at once (a compiled loop). Distances are worked out for blocks of candidates: never all pairs at once.
 
 When it misleads. (1) Each row counts by its distance: outliers attract medoids. (2) Clusters of unlike size are cut.
 (3) The swaps end in a local optimum.

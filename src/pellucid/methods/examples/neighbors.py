@@ -6,8 +6,9 @@ nearest unlike row; Breiman 2001 for the proximity of rows in trees.
 Definition. The n rows x_i with the least d(x, x_i), of equal ones the first, x itself left out. d is Gower's distance;
 the Euclidean one of numbers in standard deviations and levels of categories; that of the contributions of the features
 to the prediction, which makes rows alike that the model treats for the same reasons; 1 minus the share of trees in
-which both rows end in the same leaf; or the Euclidean one of what a function makes of the rows. The nearest unlike row is the nearest whose predicted class is another one, or
-whose predicted number is off by more than half a standard deviation of the predictions.
+which both rows end in the same leaf; or the Euclidean one of what a function makes of the rows. The nearest unlike row
+is the nearest whose predicted class is another one, or whose predicted number is off by more than half a standard
+deviation of the predictions.
 
 Estimator. All distances; then rows are asked in their order, ever more at once, until one is predicted otherwise.
 

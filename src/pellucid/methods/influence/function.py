@@ -1,20 +1,21 @@
-"""Influence functions of logistic, softmax and generalised linear regression: Newton steps, refined where one is not enough.
+"""Influence functions of logistic, softmax and generalised linear regression: Newton steps, refined where one is not
+enough.
 
 Koh and Liang 2017, "Understanding black-box predictions via influence functions"; Pregibon 1981 for the step with
 leverage.
 
 Definition. theta minimises the penalised sum of the losses of the rows (log loss, or half the deviance of a generalised
-linear model; see `point_loss`) with Hessian H. Leaving out row i, whose gradient is a_i g_i' with g_i the slope of its loss
-by its scores (p_i - y_i for the log loss), changes theta to first order by the influence function -H^-1 a_i g_i'. One Newton
-step from theta in the problem without the row takes its share of the Hessian out as well: with S_i the (scores x scores)
-blocks a_i' H^-1 a_i and W_i the curvature of its loss (for two classes p (1 - p)),
+linear model; see `point_loss`) with Hessian H. Leaving out row i, whose gradient is a_i g_i' with g_i the slope of its
+loss by its scores (p_i - y_i for the log loss), changes theta to first order by the influence function -H^-1 a_i g_i'.
+One Newton step from theta in the problem without the row takes its share of the Hessian out as well: with S_i the
+(scores x scores) blocks a_i' H^-1 a_i and W_i the curvature of its loss (for two classes p (1 - p)),
 
     theta - theta(-i) = -H^-1 a_i (I - W_i S_i)^-1 g_i.
 
-Where a penalty stands beside the mean loss, the problem without a row has a little less of it; that is in the step, too.
-Where the row's own score moves by more than a twentieth (a hundredth for a deviance), more steps follow, with the gradient of the problem without the
-row, and with its Hessian where the score moves by more than a half. Rows are refined in the order of that move, within
-a stated amount of work; the result says how many were left with one step.
+Where a penalty stands beside the mean loss, the problem without a row has a little less of it; that is in the step,
+too. Where the row's own score moves by more than a twentieth (a hundredth for a deviance), more steps follow, with the
+gradient of the problem without the row, and with its Hessian where the score moves by more than a half. Rows are
+refined in the order of that move, within a stated amount of work; the result says how many were left with one step.
 
 When it misleads: (1) on its own the influence function correlates only 0.8 with refitting where rows have high leverage
 (rare categories, weak penalties); that is what the further steps are for. (2) It is about the optimum: a fit that was

@@ -1,7 +1,7 @@
 """Influence through leaf values of trees: every split is kept, leaf values are fitted again without a row.
 
-Sharchilev, Ustinovskiy, Serdyukov and de Rijke 2018, "Finding influential training samples for gradient boosted decision
-trees" (LeafRefit and LeafInfluence).
+Sharchilev, Ustinovskiy, Serdyukov and de Rijke 2018, "Finding influential training samples for gradient boosted
+decision trees" (LeafRefit and LeafInfluence).
 
 Definition. With the splits of all trees kept, f(-i) has the leaf values that fitting without row i gives: of single
 trees and forests the means of the rows left in each leaf; of boosted trees the Newton values - rate G / (H + l2) of one
@@ -11,8 +11,8 @@ Estimator. Of averaged trees exact. Of boosted trees one backward pass for each 
 (`pellucid.trees.leaf_fit`), exact but for the square of the change of scores; the ten strongest rows are then refitted
 leaf by leaf, exactly.
 
-When it misleads: (1) really leaving out a row moves splits, which changes predictions several times as much, for any row
-alike; the result puts that beside it (the jolt, and refits of the strongest rows), and below it no single row is to
+When it misleads: (1) really leaving out a row moves splits, which changes predictions several times as much, for any
+row alike; the result puts that beside it (the jolt, and refits of the strongest rows), and below it no single row is to
 blame. (2) The leaf values of the model itself are reproduced first; a model whose leaves are fitted otherwise (L1
 penalties, sampled rows, early stopping on held-out rows, monotone constraints) is refused.
 
@@ -177,8 +177,8 @@ def _error(made: FloatArray, own: FloatArray) -> float:
 
 def _not_reproduced(request: Request, error: float) -> str:
     return (
-        f"fitting the leaf values of {request.predictor.name} to X and y gives others than its own (by {error:.2g} of the"
-        " largest): they are not its training rows, or it drew rows, stopped on held-out ones or was constrained"
+        f"fitting the leaf values of {request.predictor.name} to X and y gives others than its own (by {error:.2g} of"
+        " the largest): they are not its training rows, or it drew rows, stopped on held-out ones or was constrained"
     )
 
 

@@ -1,7 +1,7 @@
 """Influence in networks (PyTorch): influence functions by Gauss-Newton products and conjugate gradients.
 
-Koh and Liang 2017, "Understanding black-box predictions via influence functions"; Martens 2010 for the curvature. Basu, Pope and
-Feizi 2021, "Influence functions in deep learning are fragile".
+Koh and Liang 2017, "Understanding black-box predictions via influence functions"; Martens 2010 for the curvature. Basu,
+Pope and Feizi 2021, "Influence functions in deep learning are fragile".
 
 Definition. With G the Gauss-Newton matrix of the mean loss (log loss of probabilities, squared loss of numbers) at the
 network's parameters, and g_i the gradient of row i's own loss,

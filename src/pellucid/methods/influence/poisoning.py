@@ -9,8 +9,8 @@ class, or any number between the least and the largest outcome.
 
 Estimator. The gain of a row is what changing its outcome adds to the score of the target, from derivatives of the score
 by outcomes (`label_slopes`); rows are changed in the order of gain. The model is then really fitted again with the
-first k of them, k being searched by bisection; derivatives are taken anew at the changed outcomes, and a better order is
-kept. So the number is an *upper bound that was seen to work*. In least squares and ridge regression predictions are
+first k of them, k being searched by bisection; derivatives are taken anew at the changed outcomes, and a better order
+is kept. So the number is an *upper bound that was seen to work*. In least squares and ridge regression predictions are
 linear in y and the rows' gains add up: the largest first is the best choice, and the number is the *proven minimum*.
 
 When it misleads: (1) it is an attack by someone who knows all training rows; errors at random are far less effective

@@ -2,10 +2,10 @@
 
 Reference. Molnar, "Interpretable Machine Learning", global surrogate: the seven steps.
 
-Definition. A clone of the estimator is fitted to the rows, in the table that the caller gave, and to the model's predictions
-f. Several outputs are fitted at once where the estimator can, else by one clone each. A classifier is fitted to the
-classes: every row counts once for each class, with the predicted probability as its weight (where it takes weights; else the class with
-the highest score), and its probabilities are compared with the model's.
+Definition. A clone of the estimator is fitted to the rows, in the table that the caller gave, and to the model's
+predictions f. Several outputs are fitted at once where the estimator can, else by one clone each. A classifier is
+fitted to the classes: every row counts once for each class, with the predicted probability as its weight (where it
+takes weights; else the class with the highest score), and its probabilities are compared with the model's.
 
 When it misleads. (1) It inherits whatever is wrong with its kind, and may be as hard to read as the model. (2) It says
 what the model does, not what is true of the world. (3) An estimator that searches its own settings does so within the
@@ -70,7 +70,8 @@ class EstimatorFitter:
         task = self.task
         if self.predictor.classes is None:
             raise InputError(
-                f"kind={type(self.template).__name__} is a classifier, but the model predicts numbers; give a regressor."
+                f"kind={type(self.template).__name__} is a classifier, but the model predicts numbers; give a"
+                " regressor."
             )
         full, n = task.full[rows], task.full.shape[1]
         keyword = weight_keyword(self.template)

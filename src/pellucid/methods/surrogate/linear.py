@@ -2,17 +2,17 @@
 
 References. Ribeiro, Singh and Guestrin 2016 for the use; Efroymson 1960 for forward selection.
 
-Definition. g(x) = b_0 + sum_j b_j x_j over k features, a category having one number for each of its levels, which sum to
-zero over the rows; fitted to the model's predictions f by weighted least squares. The features are chosen one by one, each time
-the one that lowers the squared error (of all outputs) most. A missing number counts as the mean, and as a level of its own
-where at least five rows lack it.
+Definition. g(x) = b_0 + sum_j b_j x_j over k features, a category having one number for each of its levels, which sum
+to zero over the rows; fitted to the model's predictions f by weighted least squares. The features are chosen one by
+one, each time the one that lowers the squared error (of all outputs) most. A missing number counts as the mean, and as
+a level of its own where at least five rows lack it.
 
 Estimator. The products of all columns with each other are summed once per fold; every step of the selection then takes
 the chosen columns out of the others (Schur complement), so the rows are read once for all sizes.
 
 When it misleads. (1) A line that goes through a curve says little about either end. (2) Of correlated features one is
-chosen and speaks for the others; its number is not what the model does with it. (3) It says what the model does, not what
-is true of the world. (4) Effects that depend on each other are averaged away: R2 tells how much.
+chosen and speaks for the others; its number is not what the model does with it. (3) It says what the model does, not
+what is true of the world. (4) Effects that depend on each other are averaged away: R2 tells how much.
 
 Cost. One model row for each row; n q^2 for q columns, for each fold and once for all rows.
 """
@@ -40,7 +40,8 @@ _MOST = 40  # sizes on the curve
 class Design:
     """Columns ``(rows, columns)`` in units of their spread, the feature that each belongs to, and what it is called.
 
-    ``level`` is NaN for a number, else the code of a level (-1: missing); ``unit`` turns a coefficient into one per unit.
+    ``level`` is NaN for a number, else the code of a level (-1: missing); ``unit`` turns a coefficient into one per
+    unit.
     """
 
     matrix: FloatArray

@@ -1,17 +1,18 @@
 """Surrogate trees: one regression tree for all explained outputs of the model.
 
-References. Craven and Shavlik 1996, "Extracting tree-structured representations of trained networks"; Breiman, Friedman,
-Olshen and Stone 1984; Bohanec and Bratko 1994 for the best subtree of every size.
+References. Craven and Shavlik 1996, "Extracting tree-structured representations of trained networks"; Breiman,
+Friedman, Olshen and Stone 1984; Bohanec and Bratko 1994 for the best subtree of every size.
 
-Definition. Let f(x) be the model's predictions for the rows. The tree with k leaves is the subtree with k leaves and the
-least squared error sum w (f - g)^2 of a large tree grown to f, best split first, in leaves of at least five rows; g of a
-leaf is the mean of f there. Several outputs (classes) share one tree: their squared errors are added up. Categories are
-split by their levels, in the order of mean predictions; missing values go to the side where they fit better.
+Definition. Let f(x) be the model's predictions for the rows. The tree with k leaves is the subtree with k leaves and
+the least squared error sum w (f - g)^2 of a large tree grown to f, best split first, in leaves of at least five rows; g
+of a leaf is the mean of f there. Several outputs (classes) share one tree: their squared errors are added up.
+Categories are split by their levels, in the order of mean predictions; missing values go to the side where they fit
+better.
 
-When it misleads. (1) On the rows it was fitted to, a large tree looks far better than it is: all R2 are of held-out rows.
-(2) Trees are unstable: other rows of the same kind may give other splits that predict as well. (3) It says what the
-model does, not what is true of the world. (4) Steps stand for smooth effects: many leaves may say one line. (5) It can be
-good overall and bad in a part of the data: see the subgroups.
+When it misleads. (1) On the rows it was fitted to, a large tree looks far better than it is: all R2 are of held-out
+rows. (2) Trees are unstable: other rows of the same kind may give other splits that predict as well. (3) It says what
+the model does, not what is true of the world. (4) Steps stand for smooth effects: many leaves may say one line. (5) It
+can be good overall and bad in a part of the data: see the subgroups.
 
 Cost. One model row for each row, and trees for each fold and once for all rows: n log n for each feature and level.
 """

@@ -1,8 +1,8 @@
 """What charts of the answers need: what was observed of each column, the ends of the target, and a surface.
 
 A surface is the prediction over two features, the others as in the row: where the target begins, and where the answers
-stand. Its grid has 25 values of each feature between the least and the greatest of the data, and besides the row's own value
-and those of the answers, so that what is drawn at these is exact; of a feature with levels, each level.
+stand. Its grid has 25 values of each feature between the least and the greatest of the data, and besides the row's own
+value and those of the answers, so that what is drawn at these is exact; of a feature with levels, each level.
 """
 
 from __future__ import annotations

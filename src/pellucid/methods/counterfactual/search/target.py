@@ -195,7 +195,8 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
         beyond = _SIGN.fullmatch(given)
         if beyond:
             raise InputError(
-                f"target={given!r} compares with {beyond[1]!r}, which is not a number; give a comparison such as '>= 0.5'."
+                f"target={given!r} compares with {beyond[1]!r}, which is not a number; give a comparison such as"
+                " '>= 0.5'."
             )
     if isinstance(given, tuple | list) and len(given) == 2 and all(end is None or is_number(end) for end in given):
         low, high = (-np.inf if given[0] is None else given[0]), (np.inf if given[1] is None else given[1])

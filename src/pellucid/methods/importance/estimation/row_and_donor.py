@@ -11,11 +11,11 @@ importance over samples is
 with R repeats. More repeats shrink the second part alone. A standard error over rows leaves b out, and is too sure.
 
 Estimator. Each repeat gives every row a number for both roles, which has chance in it: what it was paired with. That
-chance is independent from repeat to repeat, so that Var(a + b - l), Var(a) and Var(b) are the variances of the means over
-repeats less what chance adds to them, and Var(c) is what is left of the variance of L(i, k). For all pairs, a and b are
-known. A loss that is no mean over rows is taken by the influence of each row (`Loss.influence`; placement values for the
-AUC), one of one's own by leaving out groups of rows in both roles (jackknife). Intervals are corrected for skewness
-(`stats.skewed_interval`).
+chance is independent from repeat to repeat, so that Var(a + b - l), Var(a) and Var(b) are the variances of the means
+over repeats less what chance adds to them, and Var(c) is what is left of the variance of L(i, k). For all pairs, a and
+b are known. A loss that is no mean over rows is taken by the influence of each row (`Loss.influence`; placement values
+for the AUC), one of one's own by leaving out groups of rows in both roles (jackknife). Intervals are corrected for
+skewness (`stats.skewed_interval`).
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class LeftOut:
     at_random
         The tried units that were drawn at random.
     again
-        Where these models are an approximation: ``again(units, rows)`` gives full predictions of models that were really
-        fitted again, and before them those of the model with all rows; None where that cannot be done.
+        Where these models are an approximation: ``again(units, rows)`` gives full predictions of models that were
+        really fitted again, and before them those of the model with all rows; None where that cannot be done.
     grown
         Whether fitting again grows the model anew, so that leaving out any row moves it.
     """

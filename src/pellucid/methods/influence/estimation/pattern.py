@@ -1,7 +1,9 @@
-"""What influential rows have in common: a small tree that tells them from the others (binary target, at most two splits).
+"""What influential rows have in common: a small tree that tells them from the others (binary target, at most two
+splits).
 
-The target is whether a row is among the strongest tenth. The tree's purest leaf is said where it holds rows of the tenth
-at least twice as often as all rows do, on both halves of the data: half of the rows grow the tree, the other half counts.
+The target is whether a row is among the strongest tenth. The tree's purest leaf is said where it holds rows of the
+tenth at least twice as often as all rows do, on both halves of the data: half of the rows grow the tree, the other half
+counts.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ _FEWEST, _LIFT, _LEVELS = 100, 2.0, 20
 
 
 def pattern(data: Data, strength: FloatArray, run: Run) -> Pattern:
-    """Conditions that influential rows have in common, counted on rows that did not grow the tree; empty where there are
-    none.
+    """Conditions that influential rows have in common, counted on rows that did not grow the tree; empty where there
+    are none.
     """
     from sklearn.tree import DecisionTreeClassifier
 

@@ -20,7 +20,8 @@ from pellucid.words import value_name
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Ranks or level codes ``(rows, features)``, NaN where missing, of the features in an order that does not depend on names.
+    """Ranks or level codes ``(rows, features)``, NaN where missing, of the features in an order that does not depend on
+    names.
 
     ``places`` are their positions in the table, ``known`` the distinct values of each in ascending order.
     """
@@ -95,7 +96,8 @@ def _along(means: FloatArray, mass: FloatArray) -> FloatArray:
 
 
 def roundest(low: float, high: float) -> float:
-    """The number with the fewest digits that is at least ``low`` and below ``high``, of several the nearest to the middle.
+    """The number with the fewest digits that is at least ``low`` and below ``high``, of several the nearest to the
+    middle.
 
     >>> roundest(12.96, 13.04), roundest(3.1, 9.2), roundest(0.7311, 0.7313)
     (13.0, 6.0, 0.7312)

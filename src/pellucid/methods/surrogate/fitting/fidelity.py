@@ -1,7 +1,7 @@
 """How well a surrogate reproduces the model on rows that it was not fitted to, at every size.
 
-With predictions f of the model, g of the surrogate and row weights w, R2 = 1 - sum w (f - g)^2 / sum w (f - mean f)^2, one
-for each output. Over all outputs the sums are added up first, outputs other than probabilities in units of their
+With predictions f of the model, g of the surrogate and row weights w, R2 = 1 - sum w (f - g)^2 / sum w (f - mean f)^2,
+one for each output. Over all outputs the sums are added up first, outputs other than probabilities in units of their
 spread. Every g is that of a surrogate fitted to the other folds (cross-fitting), so each row is held out once. Standard
 errors are those of the ratio over rows, by linearisation; the chance in the fits is not in them.
 """

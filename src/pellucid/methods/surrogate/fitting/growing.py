@@ -1,8 +1,8 @@
 """A large regression tree, and the best subtree of every size.
 
 The tree is CART's, grown best first. Of all its subtrees with k leaves that with the least squared error is found by
-dynamic programming from the leaves up (Bohanec and Bratko 1994): E_t(k) = min over l of E_left(l) + E_right(k - l), E_t(1)
-being the error of node t as a leaf. One growth thus gives the tree of every size, exactly k leaves each.
+dynamic programming from the leaves up (Bohanec and Bratko 1994): E_t(k) = min over l of E_left(l) + E_right(k - l),
+E_t(1) being the error of node t as a leaf. One growth thus gives the tree of every size, exactly k leaves each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What using the surrogate instead of the model would cost, in the loss of the outcome.
 
-With losses L of the model, of the surrogate (each row by the one fitted without it) and of the best constant, the surrogate
-keeps (L_constant - L_surrogate) / (L_constant - L_model) of what the model gains. The standard error of the cost
-L_surrogate - L_model is that of the mean difference over rows. Where the rows fitted the model, its own loss is too low.
+With losses L of the model, of the surrogate (each row by the one fitted without it) and of the best constant, the
+surrogate keeps (L_constant - L_surrogate) / (L_constant - L_model) of what the model gains. The standard error of the
+cost L_surrogate - L_model is that of the mean difference over rows. Where the rows fitted the model, its own loss is
+too low.
 """
 
 from __future__ import annotations

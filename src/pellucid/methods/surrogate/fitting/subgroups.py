@@ -1,9 +1,9 @@
 """Where a surrogate fails: subgroups that differ in how far held-out rows are missed.
 
 A shallow tree (at most four leaves of at least a twentieth of the rows) is grown to the squared misses of half of the
-rows, and cut back to the fewest leaves that explain nine tenths of what all of them do; shares, misses and R2 of its leaves
-are counted on the other half, which did not grow it. R2 of a subgroup compares with the mean of the subgroup, so it may be
-low because the model hardly varies there: the miss is beside it.
+rows, and cut back to the fewest leaves that explain nine tenths of what all of them do; shares, misses and R2 of its
+leaves are counted on the other half, which did not grow it. R2 of a subgroup compares with the mean of the subgroup, so
+it may be low because the model hardly varies there: the miss is beside it.
 """
 
 from __future__ import annotations

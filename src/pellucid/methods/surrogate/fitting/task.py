@@ -30,8 +30,8 @@ _FEWEST = 10  # rows
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows that count (``data``), the explained predictions ``target`` ``(rows, outputs)``, ``full`` ones as a loss wants
-    them, and the fold of each row.
+    """Rows that count (``data``), the explained predictions ``target`` ``(rows, outputs)``, ``full`` ones as a loss
+    wants them, and the fold of each row.
     """
 
     data: Data
@@ -149,8 +149,8 @@ def _labels(folds: Any, n: int) -> int | AnyArray:
 
 
 def _stratified(data: Data, target: FloatArray, folds: int, run: Run) -> IntArray:
-    """Folds of about the same predictions: of every few rows that are next to each other by their prediction (of the first
-    output), one goes at random into each fold; equal rows count as one.
+    """Folds of about the same predictions: of every few rows that are next to each other by their prediction (of the
+    first output), one goes at random into each fold; equal rows count as one.
     """
     place = _places(data, run.generator("surrogate.folds"))
     first = np.zeros(int(place.max()) + 1, dtype=np.intp)
