@@ -184,7 +184,7 @@ def _fitting(spec: dict[str, Any], room: float, sizes: Sequence[tuple[str, float
 
 
 def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:
-    """The chart as an image; the converter gives a few empty pixels for one that could not be drawn: that is an error."""
+    """The chart as an image; the converter gives a few empty pixels for one it could not draw: that is an error."""
     converter = require("vl_convert", purpose=f"saving a chart as {ending}")
     version = vegalite_version()
     if ending == ".jpeg":

@@ -33,7 +33,7 @@ def check_out(path: Path | None, kind: str, *, surface: bool = True) -> Path | N
 
 
 def written(result: Counterfactuals, path: Path, kind: str, *, whole: bool) -> Path:
-    """Write a chart, or the table of what changes (or of whole rows), or the result itself, by the ending of the path."""
+    """Write a chart, the table of what changes (or of whole rows) or the result itself, by the ending of the path."""
     ending = path.suffix.lower()
     if ending in CHARTS:
         return result.plot(kind=kind).save(path)

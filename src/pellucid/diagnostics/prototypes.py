@@ -1,4 +1,4 @@
-"""What prototypes cannot be trusted for: another width or number gives others, all features count, poor hand-picking."""
+"""What prototypes cannot be trusted for: another width or number gives others, all features count, poor picks."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def said(result: Counterfactuals, outputs: FloatArray) -> str:
 
 
 def shown_output(own: FloatArray, answers: FloatArray, scale: str) -> int:
-    """Of several outputs the one that charts show: the class of the first answer, of numbers the one that moves most."""
+    """Of several outputs the one that charts show: the class of the first answer, or the number that moves most."""
     if scale in ("probability", "log-odds", "score"):
         return int(np.argmax(answers[0])) if len(answers) else int(np.argmax(own))
     return int(np.argmax(np.abs(answers - own).max(axis=0))) if len(answers) else 0

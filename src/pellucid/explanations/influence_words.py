@@ -56,8 +56,8 @@ def _one(found: Influence) -> str:
     now = float(np.ravel(found.present)[0])
     of = f" ({found.output_names[0]})" if found.scale == "probability" else ""
     said = (
-        f"{_capital(found.name(i))} influenced the prediction of row {found.targets[0]} most: without it, the prediction"
-        f"{of} would be {_level(found, now - float(change[i]))} instead of {_level(found, now)}."
+        f"{_capital(found.name(i))} influenced the prediction of row {found.targets[0]} most: without it, the"
+        f" prediction{of} would be {_level(found, now - float(change[i]))} instead of {_level(found, now)}."
     )
     verb = "raises" if change[i] > 0 else "lowers"
     same = [k for k in found.ranking() if np.sign(change[k]) == np.sign(change[i])][1:3]
@@ -105,7 +105,8 @@ def _cook(found: Influence) -> list[str]:
     said = f"{_capital(found.name(top[0]))} has the largest Cook's distance, {number(float(found.strength[top[0]]))}"
     return [
         f"{said}; then {listed(rest)}." if rest else f"{said}.",
-        f"{counted(above, 'row')} of {len(found):,} exceed 4/n = {number(limit)}, the usual threshold for a closer look; above 1 it is large.",
+        f"{counted(above, 'row')} of {len(found):,} exceed 4/n = {number(limit)}, the usual threshold for a"
+        " closer look; above 1 it is large.",
     ]
 
 
@@ -160,8 +161,8 @@ def _how(found: Influence) -> str:
         "closed form": f"Exact{steps}: the fit without each row is known in closed form.",
         "Newton steps": f"Newton steps from the fitted coefficients{steps}{_refined(found)}.",
         "trees kept": "Trees kept: every split stays, only the leaf values are refitted without the row.",
-        "influence function": "Influence functions of the network (Gauss-Newton products, damped): a first-order approximation,"
-        " only as good as the refits below.",
+        "influence function": "Influence functions of the network (Gauss-Newton products, damped): a first-order"
+        " approximation, only as good as the refits below.",
         "refits": "The model was refitted without each of these rows.",
     }
     return said[found.how]
@@ -189,8 +190,8 @@ def _checked(found: Influence) -> list[str]:
         said.append(
             f"Full refits without each of the {top} strongest rows give a mean change of"
             f" {amount(found, float(checked.refitted[:top].mean()))}; influence functions give"
-            f" {amount(found, float(checked.shown[:top].mean()))}. Over these and {checked.jolt_rows} random rows the two have"
-            f" {agree}."
+            f" {amount(found, float(checked.shown[:top].mean()))}. Over these and {checked.jolt_rows} random"
+            f" rows the two have {agree}."
         )
     elif top:
         said.append(

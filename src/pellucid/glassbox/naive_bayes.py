@@ -210,7 +210,7 @@ def _log_shares(counts: FloatArray, alpha: float) -> tuple[FloatArray, FloatArra
 
 
 def _confidence(scores: FloatArray, training: Training) -> float:
-    """What scores are best multiplied by: the s with the smallest log loss of softmax(s * scores), by Newton's method."""
+    """What scores are best multiplied by: the s of the smallest log loss of softmax(s * scores), by Newton's method."""
     scores = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
     w, s = training.weights / training.weights.sum(), 1.0
     own = scores[np.arange(len(scores)), training.y]

@@ -174,7 +174,7 @@ class NearestNeighbours(EitherTask):
         )
 
     def _unlike(self, codes: FloatArray, value: FloatArray) -> tuple[IntArray, float]:
-        """The nearest training row that is predicted otherwise, and how far it is; of the nearest thousand, if any is."""
+        """The nearest training row that is predicted otherwise, if one of the nearest thousand is, and its distance."""
         apart = self._distance.between(codes, self._rows)[0]
         order = np.argsort(apart.round(12), kind="stable")[:_TRIED]
         w = self._weights / self._weights.sum()

@@ -230,7 +230,7 @@ def _difference(form: LinearForm, sums: FloatArray, full: FloatArray, link: Link
 
 
 def _read(model: Any) -> LinearForm:
-    """What the model says of itself, or what is read of the estimator, or of the one inside a wrapper of scikit-learn."""
+    """What the model says of itself, or what is read of the estimator, or of the one that scikit-learn wraps."""
     if callable(getattr(model, "term_sum", None)):
         return _declared(model)
     _refuse_own_verbs(model)

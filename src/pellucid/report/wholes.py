@@ -208,7 +208,7 @@ def quantity(seen: Seen, output: str) -> str:
 
 
 def model_section(seen: Seen, work: Work) -> tuple[Plain, list[str]]:
-    """How well the model predicts, beside a constant, with charts, and the same in a sentence for the top of the page."""
+    """How well the model predicts, beside a constant, with charts, and a sentence of it for the top of the page."""
     if seen.y is None or len(seen.y) < 2:
         why = "no outcome was given (y=)" if seen.y is None else f"there is one {seen.noun}"
         return section("model", TITLE, [f"How well the model predicts is unknown: {why}."]), []

@@ -20,7 +20,7 @@ def leaf_means(ensemble: TreeEnsemble, leaves: IntArray, Y: FloatArray, mass: Fl
 
 
 def without_each(ensemble: TreeEnsemble, leaves: IntArray, Y: FloatArray, mass: FloatArray, at: IntArray) -> FloatArray:
-    """Change of the predictions of other rows, whose leaves are ``at``, without each row: ``(rows, others, outputs)``."""
+    """Change of other rows' predictions, whose leaves are ``at``, without each row: ``(rows, others, outputs)``."""
     counts, sums = _sums(ensemble, leaves, Y, mass)
     parents = _parents(ensemble)
     trees = len(ensemble.roots)

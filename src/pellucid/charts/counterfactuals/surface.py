@@ -120,7 +120,7 @@ def _crossings(at: FloatArray, margin: FloatArray) -> list[float]:
 
 
 def point_data(result: Counterfactuals, found: Surface, answers: int) -> list[Row]:
-    """The row and its answers, those that change nothing else as ``own``; where a value is missing there is no place."""
+    """The row and its answers, those that change nothing else as ``own``; a missing value has no place."""
     places = [result.column_names.index(name) for name in found.names]
     others = [j for j in range(len(result.column_names)) if j not in places]
     rows: list[Row] = []

@@ -45,7 +45,8 @@ def bars(view: View, options: InfluenceOptions) -> ChartType:
     colour = alt.condition("datum.raises", alt.value(theme.MAIN), alt.value(theme.SECOND))
     views: list[ChartType] = [chart.mark_bar().encode(x=x, y=y, color=colour, tooltip=tips)]
     for side, align, dx in (("datum.value >= 0", "left", 4), ("datum.value < 0", "right", -4)):
-        words = chart.transform_filter(side).mark_text(align=align, dx=dx, fontSize=11)  # type: ignore[arg-type]  # words
+        beside = chart.transform_filter(side)
+        words = beside.mark_text(align=align, dx=dx, fontSize=11)  # type: ignore[arg-type]  # words
         views.append(words.encode(x=x, y=y, text="value_text:N"))
     jolt = view.found.checked.jolt
     if 0 < jolt < limits[1] and not view.signed:

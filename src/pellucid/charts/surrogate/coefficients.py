@@ -35,7 +35,8 @@ def coefficients(found: Surrogate, options: SurrogateOptions, output: int) -> tu
     tips = tooltips(("feature", "feature"), ("adds, standard deviation", "value_text"), ("coefficient", "words"))
     views: list[ChartType] = [chart.mark_bar().encode(x=x, y=y, color=shade, tooltip=tips)]
     for side, align, dx in (("datum.value >= 0", "left", 4), ("datum.value < 0", "right", -4)):
-        text = chart.transform_filter(side).mark_text(align=align, dx=dx, fontSize=11)  # type: ignore[arg-type]  # words
+        beside = chart.transform_filter(side)
+        text = beside.mark_text(align=align, dx=dx, fontSize=11)  # type: ignore[arg-type]  # words
         views.append(text.encode(x=x, y=y, text="words:N"))
     return layered(*views).properties(width=width, height=height), width
 

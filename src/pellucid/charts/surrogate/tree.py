@@ -122,6 +122,12 @@ def _picture(tree: SurrogateTree, output: int, rows: list[Row], width: float, he
             for row in reached
             if len(row["label"]) > place
         ]
-        chart = alt.Chart(data(texts)).mark_text(align="left", baseline=baseline, dy=dy, fontSize=11, color=theme.INK)  # type: ignore[arg-type]  # words
+        chart = alt.Chart(data(texts)).mark_text(
+            align="left",
+            baseline=baseline,  # type: ignore[arg-type]  # words
+            dy=dy,
+            fontSize=11,
+            color=theme.INK,
+        )
         views.append(chart.encode(x=x, y=y, text="label:N"))
     return layered(*views).properties(width=width, height=height)

@@ -1,4 +1,4 @@
-"""Given columns as numbers for a regression: normal scores, an indicator of what is missing, one column per category."""
+"""Given columns as numbers for a regression: normal scores, indicators of what is missing, a column per category."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _levels(model: LinearTerms, j: int) -> list[tuple[float, str]]:
 
 
 def references(model: LinearTerms, i: int) -> str:
-    """Where a coefficient of feature ``i`` is the slope: the others that it interacts with at their reference, or zero."""
+    """Where a coefficient of feature ``i`` is the slope: those it interacts with at their reference, or zero."""
     said = []
     for pair in model._pairs:
         if i in pair:

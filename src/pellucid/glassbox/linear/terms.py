@@ -167,7 +167,7 @@ class LinearTerms(SumOfTerms):
         return ("logistic" if self._link == "logit" else "softmax"), None
 
     def minimised(self) -> LinearFit | str:
-        """What the coefficients minimise, for what asks which rows they hang on; why that is not told, where it is not."""
+        """What the coefficients minimise, for the influence of single rows; why that is not told, where it is not."""
         name = type(self).__name__
         if getattr(self, "ridge", 0.0) or getattr(self, "lasso", 0.0):
             return f"the penalty of {name} is in standard deviations of the rows, which every row changes"

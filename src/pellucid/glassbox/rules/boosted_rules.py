@@ -30,7 +30,7 @@ _LEAST_SHARE = 0.01  # of the drawn weight, in a leaf
 
 @dataclass(frozen=True, eq=False)
 class Grove:
-    """How rules are grown: ``rules`` at most, ``leaves`` on average, no longer than ``depth``, none overlapping more."""
+    """How rules are grown: ``rules`` at most, ``leaves`` on average, at most ``depth`` long, none overlapping more."""
 
     rules: int
     leaves: float

@@ -78,7 +78,7 @@ class _Search:
         self.tie = _TIE * _loss(sums.sum(axis=0), squared)
 
     def solve(self, rows: IntArray, depth: int, below: float) -> tuple[float, Split | None, float]:
-        """The smallest loss found, its tree, and a bound below which no tree is; what is not ``below`` is not wanted."""
+        """The smallest loss found, its tree, and a bound below which no tree is; only what is ``below`` is wanted."""
         alone = float(_loss(self._sums[rows].sum(axis=0), self._squared))
         if depth == 0 or alone <= self.tie or not len(rows):
             return alone, None, alone

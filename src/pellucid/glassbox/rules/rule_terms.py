@@ -17,7 +17,7 @@ _LIKE_A_RULE = 0.4  # standard deviation of a rule whose support is drawn evenly
 
 @dataclass(frozen=True)
 class Line:
-    """l(x) = min(max(x, low), high) of one feature, times ``scale`` while it is fitted; missing values are at ``mean``."""
+    """l(x) = min(max(x, low), high) of one feature, times ``scale`` while fitted; missing values are at ``mean``."""
 
     feature: int
     low: float

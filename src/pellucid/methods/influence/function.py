@@ -148,13 +148,13 @@ class Problem:
         return inverted(self.hessian)
 
     def residual(self, fit: LinearFit) -> FloatArray:
-        """Outcome minus prediction; of classes one minus the probability of the true one, below 0 for the first of two."""
+        """Outcome minus prediction; of classes 1 minus the probability of the true one, below 0 for the first of 2."""
         if fit.family is None:
             return np.asarray((-self.slopes).max(axis=1) if self.Y.shape[1] > 1 else -self.slopes[:, 0])
         return np.asarray(self.Y[:, 0] - fit.family[1].inverse(self.sums(self.theta)[:, 0]))
 
     def errors(self, fit: LinearFit) -> FloatArray:
-        """Standard errors of the coefficients of one score, with the dispersion of the family by Pearson's residuals."""
+        """Standard errors of the coefficients of one score, with the dispersion by Pearson's residuals."""
         found = np.sqrt(np.maximum(np.diag(self.inverse), 0))[:, None]
         if fit.family is None or not fit.family[0].dispersed:
             return found

@@ -124,7 +124,7 @@ def described(
 
 
 def _distributions(task: Task, members: list[Any], held: FloatArray, predictor: Predictor) -> dict[str, Any]:
-    """For each leaf the distribution of the model's predictions, its classes, and by how much held-out rows are missed."""
+    """For each leaf the distribution of the model's predictions, its classes, and the error on held-out rows."""
     f, w = task.target, task.weights
     edges = np.stack([_edges(f[:, c], predictor.scale) for c in range(task.outputs)])
     counts = np.stack(

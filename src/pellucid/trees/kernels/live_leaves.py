@@ -84,7 +84,7 @@ def failed_players(nodes, sets, bit, leaf_node, X, failed, out):
 
 @inner
 def common_leaves(x, z, live):
-    """The leaves that fail no player for both rows, in their order; how many. ``x`` and ``z`` lie in one run of memory."""
+    """The leaves that fail no player for both rows, in their order; how many. ``x`` and ``z`` are contiguous."""
     n, size = np.int64(0), np.int64(x.itemsize)
     whole = len(x) - len(x) % WORD
     for start in range(0, whole, WORD):

@@ -13,7 +13,7 @@ def add_waves(turn, size, points, weights, out):
     """Adds to ``out`` (blocks, players, 8) the waves of eight background rows at a time.
 
     ``turn`` (blocks, players + 1, 2, 8) has cosine and sine of half the first wave's angle for every player's step, and
-    last of its angle at the middle of the sums; ``size`` the sizes of all waves, ``points`` and ``weights`` the times s.
+    last of its angle at the middle of the sums; ``size`` the size of each wave, ``points`` and ``weights`` the times s.
     """
     blocks, players = len(turn), turn.shape[1] - 1
     wave, before = np.empty((players + 1, 2, 8)), np.empty((players, 2, 8))

@@ -86,7 +86,7 @@ def search(trees, conditions, players, target, rules, stack, scratch, control, m
 
 @kernel
 def divide(conditions, players, stack, scratch, control):
-    """Cuts the node at hand in two as REJECT or SPLIT asks for; the verdict is DIVIDED then, or PRUNE: nothing is left."""
+    """Cuts the node at hand in two as REJECT or SPLIT asks for; the verdict is DIVIDED, or PRUNE if nothing is left."""
     depth = int(control[DEPTH])
     if control[VERDICT] == REJECT:
         split = outside_region(conditions, players, stack, scratch, depth)

@@ -1,4 +1,4 @@
-"""Swaps of medoids for candidates, each as soon as one lowers the sum of distances (FasterPAM; see `methods.examples.medoids`)."""
+"""Swaps of medoids for candidates, each as soon as it lowers the sum of distances (see `methods.examples.medoids`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pellucid.trees.kernels.compiled import kernel
 def swap(block, candidates, chosen, apart, first, second, place, other, w, least):
     """Tries each candidate, with distances ``block[candidate, row]``, in the place of the medoid that it serves best.
 
-    ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two least, of the medoids ``place`` and ``other``.
-    All change in place. Returns by how much the sum has fallen.
+    ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two least, ``place`` and ``other`` their
+    medoids. All change in place. Returns by how much the sum has fallen.
     """
     n, m = apart.shape
     removal, change, fallen = np.empty(m), np.empty(m), 0.0

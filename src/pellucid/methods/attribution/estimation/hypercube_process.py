@@ -364,7 +364,7 @@ def misfit(fit: Regression, halves: BoolArray) -> FloatArray:
         whole = columns.T @ columns
         root, failed = lapack.dpotrf(whole - free[members] @ fit.left @ free[members].T, lower=1)
         if failed or np.any(np.square(np.diag(root)) < _UNDETERMINED * np.diag(whole)):
-            continue  # without these pairs the linear part is not determined: nothing is known of what they are missed by
+            continue  # without these pairs the linear part is not determined: how far they are missed is not known
         both, _ = lapack.dpotrs(root, np.hstack([fit.weights[members], owed[members]]), lower=1)
         missed, a = both[:, : len(expected)], owed[members]
         usual = np.sum(a * both[:, len(expected) :], axis=0)[:, None] * expected

@@ -53,7 +53,7 @@ def _around(problem: Problem, rows: FloatArray) -> FloatArray:
 
 
 def under_refits(problem: Problem, rows: FloatArray, refits: int, refit: Any) -> FloatArray:
-    """The share of models, fitted again to bootstrap samples of the data, under which each answer reaches the target."""
+    """The share of models, fitted again to bootstrap samples, under which each answer reaches the target."""
     again = refitter(problem.predictor, problem.data, refit, seed=problem.run.seed)
     run, n, reached = problem.run, len(problem.data), []
     table = problem.data.of_codes(rows)

@@ -1,4 +1,4 @@
-"""What a set of examples is like: how much each stands for, by which weights they fit best, what is typical, and a map."""
+"""What a set of examples is like: how much each stands for, the weights that fit best, what is typical, and a map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space in which rows are alike: what they are compared by, the kernel and its width, and what all rows average to."""
+"""The space in which rows are alike: what they are compared by, the kernel and its width, and the average of all."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def pattern(data: Data, strength: FloatArray, run: Run) -> Pattern:
 
 
 def _columns(data: Data) -> tuple[FloatArray, list[tuple[int, float | None]]]:
-    """Numbers as they are, each of the commonest levels of a category as a column; of which feature and level each is."""
+    """Numbers as they are, a column for each of the commonest levels of a category; which feature and level each is."""
     columns: list[FloatArray] = []
     names: list[tuple[int, float | None]] = []
     for j, feature in enumerate(data.schema.features):

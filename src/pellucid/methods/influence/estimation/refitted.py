@@ -1,4 +1,4 @@
-"""How far an approximation is from refitting, measured on the top few, and how much leaving out any row moves things."""
+"""How far an approximation is from refitting, measured on the top few, and how much leaving out any row matters."""
 
 from __future__ import annotations
 
