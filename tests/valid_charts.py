@@ -6,9 +6,13 @@ pellucid itself leaves this out, because it takes longer than drawing.
 import json
 from typing import Any
 
+import altair as alt
+from jsonschema import ValidationError
+
 from pellucid.charts.chart import UNCHECKED, Chart
 
 TEXTS = ("name", "text", "title", "field")
+COMPOSED = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "hconcat": alt.HConcatChart, "vconcat": alt.VConcatChart}
 _valid: set[str] = set()
 _unchecked: Any = vars(Chart)["spec"].fget
 
@@ -16,10 +20,16 @@ _unchecked: Any = vars(Chart)["spec"].fget
 def checked(chart: Chart) -> dict[str, Any]:
     """The specification of a chart; an error where the schema does not allow it."""
     spec: dict[str, Any] = _unchecked(chart)
-    shape = json.dumps(_shape({key: part for key, part in spec.items() if key != "datasets"}))
+    view = {key: part for key, part in spec.items() if key != "datasets"}
+    shape = json.dumps(_shape(view))
     if shape not in _valid:
-        with UNCHECKED:
-            chart.altair.to_dict(validate=True)
+        kind = next((kind for key, kind in COMPOSED.items() if key in view), alt.Chart)
+        try:
+            kind.validate(view)
+        except ValidationError:
+            with UNCHECKED:
+                chart.altair.to_dict(validate=True)  # takes longer, and names what is wrong
+            raise
         _valid.add(shape)
     return spec
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 from pellucid import Explainer
 from pellucid.cli.app import DEMO_TITLE, demo_explainer
 from pellucid.report import build as short_report
+from pellucid.report import why
+from pellucid.report.cards import section
 from report.documents import full_report as build
 
 HOSTILE = (
@@ -76,6 +80,31 @@ def hostile_document() -> dict[str, Any]:
     X, y = _hostile()
     explainer = Explainer(HostileModel(), X, y, progress=False)
     return build(explainer, title="<script>alert('title')</script>", rows=[5])
+
+
+@contextmanager
+def _left_out() -> Iterator[None]:
+    """Reports leave out what takes longest, single rows in other ways and what would change their predictions: chapters
+    with tests of their own.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("pellucid.report.build"), "change_sections", lambda *_, **__: [])
+        patch.setattr(why, "_ways_section", lambda *_: section("ways", why.OTHER_TITLE, []))
+        yield
+
+
+@pytest.fixture
+def without_single_rows() -> Iterator[None]:
+    with _left_out():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_without_single_rows(demo_document: dict[str, Any]) -> Iterator[None]:
+    """For all of a module; the demo, which all tests share, is made whole before."""
+    del demo_document
+    with _left_out():
+        yield
 
 
 @pytest.fixture

@@ -175,6 +175,7 @@ def test_every_class_can_be_chosen() -> None:
     assert {"low", "mid", "high"} >= {row["said"].split("True class: ")[1].rstrip(".") for row in known["rows"]}
 
 
+@pytest.mark.usefixtures("without_single_rows")
 def test_what_can_be_chosen_is_bounded(short_document: dict[str, Any]) -> None:
     assert len(json.dumps(short_document["explore"])) < 200_000
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 33)), columns=[f"x{j}" for j in range(33)])

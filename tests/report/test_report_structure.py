@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +19,7 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
-from pellucid.report import decomposition, interplay, sections, why
-from pellucid.report.cards import section
+from pellucid.report import decomposition, interplay, sections
 from pellucid.report.decomposition import checks_in_words, reproduced
 from pellucid.report.work import Work, focused
 from pellucid.runner import Cost
@@ -32,6 +30,9 @@ from report.documents import part, said
 NEW = ("comparing measures of importance", "looking for interactions", "decomposing the model")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
+
+
+pytestmark = pytest.mark.usefixtures("all_without_single_rows")
 
 
 def card(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -57,15 +58,6 @@ def product(rows: Any) -> Any:
     """Half of the variance is in the product, under independence, and half in the third feature."""
     rows = np.asarray(rows)
     return rows[:, 0] * rows[:, 1] + rows[:, 2]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_other_chapters(demo_document: dict[str, Any]) -> Iterator[None]:
-    """The rows in other ways take their time, and have tests of their own; the demo, which all tests share, is made whole before."""
-    del demo_document
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(why, "_ways_section", lambda *_: section("ways", why.OTHER_TITLE, []))
-        yield
 
 
 @pytest.fixture(scope="module")

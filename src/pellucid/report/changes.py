@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 TITLE = "What would change the prediction: counterfactuals"
-_SECONDS = 10.0  # for the proof, for each row
+_SECONDS = 3.0  # for the proof, for each row
 _ASKED, _FEWEST = 1_200, 200  # model rows for each row, and below which nothing is searched
 _LOOKED = 200  # rows whose predictions say where the middle is
 _BRIEF_ROWS, _BRIEF_ANSWERS, _BRIEF_FEATURES, _PANEL = 2, 2, 2, 92.0
