@@ -180,7 +180,7 @@ CALL = """
 from pellucid.trees.kernels import compiled, path_program
 assert path_program.workspace_bytes(3, 2) > 0
 stats = path_program.workspace_bytes.stats
-print(compiled.OPTIONS["cache"], stats.cache_path, sum(stats.cache_hits.values()))
+print(compiled.KEEPS, stats.cache_path, sum(stats.cache_hits.values()))
 """
 
 
@@ -209,6 +209,17 @@ def test_a_package_that_may_not_be_written_to_keeps_its_code_with_the_user(packa
     assert (keeps, hits) == ("True", "0")
     assert Path(where).is_relative_to(cache)
     assert called(package, cache) == [keeps, where, "1"]
+
+
+def test_environments_share_what_one_of_them_has_compiled(package, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    _, where, hits = called(package, cache)
+    assert hits == "0"
+    other = tmp_path / "elsewhere" / "pellucid"
+    shutil.copytree(package, other)
+    os.utime(other / "trees" / "kernels" / "path_program.py", (0, 0))
+    assert called(other, cache) == ["True", where, "1"]
 
 
 def test_a_change_of_any_kernel_makes_a_new_folder(package, tmp_path):

@@ -2,7 +2,8 @@
 
 numba looks only at the file of a function to tell whether what it kept of it is out of date, not at the files of the
 functions and constants that are built into it. So each state of the kernels has a folder of its own in the user's
-cache.
+cache, shared by all environments of the machine in which numba is of the same release: what counts is what the files
+say, not where they lie.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import config, njit
-from numba.core import event
+from numba.core import caching, event
 
 from pellucid.datasets.fetch import cache_folder
 from pellucid.errors import InputError
@@ -27,7 +29,7 @@ NOTICE = "pellucid: compiling once for this machine, a few seconds (`pellucid wa
 
 def _folder() -> str:
     """Where this state of the kernels is kept; empty where the user has no folder for it (numba then looks itself)."""
-    state = hashlib.sha256()
+    state = hashlib.sha256(numba.__version__.encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         state.update(file.read_bytes())
     name = f"kernels-{state.hexdigest()[:16]}"
@@ -42,19 +44,54 @@ def _folder() -> str:
 FOLDER = _folder()
 
 
-def _in_folder(compiler: Callable[[Any], Any], function: Any) -> Any:
-    before = config.CACHE_DIR
-    config.CACHE_DIR = FOLDER or before
-    try:
-        return compiler(function)
-    finally:
-        config.CACHE_DIR = before
+class _ByContent(caching._CacheLocator):  # type: ignore[misc]
+    """Tells numba where a function is kept, and what its file says."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._folder = str(Path(FOLDER) / function.__module__)
+        self._line = str(function.__code__.co_firstlineno)
+        self._stamp = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return self._line
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _ByContent | None:
+        try:
+            located = cls(py_func, py_file)
+            located.ensure_cache_path()
+        except OSError:
+            return None
+        return located
+
+
+class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_ByContent, *caching.CompileResultCacheImpl._locator_classes)
+
+
+class _Kept(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Results
+
+
+def _keep(compiled: Any) -> Any:
+    """The compiled function, kept on disk."""
+    if FOLDER:
+        compiled._cache = _Kept(compiled.py_func)
+    else:
+        compiled.enable_caching()
+    return compiled
 
 
 def _can_keep() -> bool:
     """Whether there is a folder for compiled code."""
     try:
-        _in_folder(njit(cache=True), _nothing)
+        _keep(njit(_nothing))
     except RuntimeError:  # "no locator available"
         return False
     return True
@@ -64,23 +101,24 @@ def _nothing() -> None: ...
 
 
 # Division follows IEEE; sums keep their order, so that results never depend on the number of threads.
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": _can_keep(), "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+KEEPS = _can_keep()
 
 
 def kernel(function: Any) -> Any:
     """A compiled function."""
-    return _in_folder(njit(**OPTIONS, no_cfunc_wrapper=True), function)
+    compiled = njit(**OPTIONS, no_cfunc_wrapper=True)(function)
+    return _keep(compiled) if KEEPS else compiled
 
 
 def inner(function: Any) -> Any:
     """A compiled function that only kernels call: nothing is made by which Python could, nothing kept of its own."""
-    return njit(**{**OPTIONS, "cache": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def inlined(function: Any) -> Any:
     """The same, made part of every kernel that calls it."""
-    options = {**OPTIONS, "cache": False}
-    return njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
+    return njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
 
 
 class Notice(event.Listener):  # type: ignore[misc]
