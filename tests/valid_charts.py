@@ -12,7 +12,12 @@ from jsonschema import ValidationError
 from pellucid.charts.chart import UNCHECKED, Chart
 
 TEXTS = ("name", "text", "title", "field")
-COMPOSED = {"layer": alt.LayerChart, "concat": alt.ConcatChart, "hconcat": alt.HConcatChart, "vconcat": alt.VConcatChart}
+COMPOSED = {
+    "layer": alt.LayerChart,
+    "concat": alt.ConcatChart,
+    "hconcat": alt.HConcatChart,
+    "vconcat": alt.VConcatChart,
+}
 _valid: set[str] = set()
 _unchecked: Any = vars(Chart)["spec"].fget
 

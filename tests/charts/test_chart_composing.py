@@ -50,6 +50,14 @@ def test_a_copy_shares_no_view_with_its_original(draw):
     assert body.to_dict() == before
 
 
+def test_what_is_made_of_a_chart_leaves_it_as_it_was():
+    first, second = ale().plot(distribution=None), effect().plot(distribution=None)
+    before = [first.spec, second.spec]
+    joined = (first | second) & (first + second)
+    _ = joined.spec, joined.altair.properties(title="other").interactive, first.altair.interactive().to_dict()
+    assert [first.spec, second.spec] == before
+
+
 def test_a_chart_can_be_made_interactive():
     chart = ale().plot(distribution=None).altair.interactive()
     params = chart.to_dict()["params"]

@@ -204,7 +204,7 @@ def assert_same_bits(first, second):
 
 
 def test_threads_and_memory_change_no_bit():
-    ensemble, X, weights = big(n=40_000)
+    ensemble, X, weights = big(n=12_000)
     alone = everything(ensemble, X, weights)
     watch = Watched(3)
     assert_same_bits(alone, everything(ensemble, X, weights, watch))

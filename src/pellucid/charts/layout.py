@@ -158,9 +158,11 @@ def tooltips(*pairs: tuple[str, str]) -> list[alt.Tooltip]:
 
 
 class _Composed:
-    """Several views in one, copied as it stands.
+    """Several views in one, or one of them, copied as it stands.
 
-    Altair composes every copy anew, which copies all the parts again at each level; and it copies at every step.
+    Altair composes every copy anew, which copies all the parts again at each level, down to the last property of an
+    axis; and it copies at every step. What it changes in a copy is the views and their own properties, never what these
+    hold, so that copies can share it.
     """
 
     _args: tuple[Any, ...]
@@ -183,7 +185,7 @@ def _copied(value: Any) -> Any:
         return [_copied(item) for item in value]
     if isinstance(value, dict):
         return {name: _copied(item) for name, item in value.items()}
-    return value.copy() if isinstance(value, SchemaBase) else value
+    return value.copy() if isinstance(value, SchemaBase) and isinstance(value, alt.TopLevelMixin) else value
 
 
 def altairs_own(view: Any) -> Any:
@@ -194,6 +196,20 @@ def altairs_own(view: Any) -> Any:
         return view
     own = next(kind for kind in type(view).__mro__ if kind.__module__ != __name__)
     return own(**{name: altairs_own(value) for name, value in view._kwds.items()})
+
+
+class Chart(_Composed, alt.Chart):
+    """One view."""
+
+    @classmethod
+    def of(cls, view: ChartType) -> ChartType:
+        """The view, copied as it stands from now on, if it is a single one."""
+        if type(view) is not alt.Chart:
+            return view
+        twin = object.__new__(cls)
+        object.__setattr__(twin, "_args", view._args)
+        object.__setattr__(twin, "_kwds", dict(view._kwds))
+        return twin
 
 
 class LayerChart(_Composed, alt.LayerChart):
@@ -214,22 +230,22 @@ class VConcatChart(_Composed, alt.VConcatChart):
 
 def layered(*views: ChartType, **more: Any) -> alt.LayerChart:
     """The views over each other, the first at the bottom."""
-    return LayerChart(layer=views, **more)
+    return LayerChart(layer=[Chart.of(view) for view in views], **more)
 
 
 def concat(*views: ChartType, **more: Any) -> alt.ConcatChart:
     """The views in rows and columns."""
-    return ConcatChart(concat=views, **more)
+    return ConcatChart(concat=[Chart.of(view) for view in views], **more)
 
 
 def hconcat(*views: ChartType, **more: Any) -> alt.HConcatChart:
     """The views beside each other."""
-    return HConcatChart(hconcat=views, **more)
+    return HConcatChart(hconcat=[Chart.of(view) for view in views], **more)
 
 
 def vconcat(*views: ChartType, **more: Any) -> alt.VConcatChart:
     """The views below each other."""
-    return VConcatChart(vconcat=views, **more)
+    return VConcatChart(vconcat=[Chart.of(view) for view in views], **more)
 
 
 def assemble(main: ChartType, right: ChartType | None, below: Sequence[ChartType]) -> ChartType:
