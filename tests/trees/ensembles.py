@@ -161,22 +161,26 @@ def corner_values(ensemble, column):
 def random_rows(rng, ensemble, n, *, odd=0.1):
     """Rows of corner values: half at random (odd ones with a small chance each), half aimed at a random leaf."""
     pools = [corner_values(ensemble, column) for column in range(ensemble.n_features)]
+    parent = _parents(ensemble.nodes)
     rows = np.empty((n, ensemble.n_features))
     for row in rows:
         for column, pool in enumerate(pools):
             plain = pool[: len(pool) - len(ODD)]
             row[column] = rng.choice(pool if len(plain) == 0 or rng.random() < odd else plain)
         if rng.random() < 0.5:
-            _aim(rng, ensemble, pools, row)
+            _aim(rng, ensemble, parent, pools, row)
     return rows
 
 
-def _aim(rng, ensemble, pools, row):
+def _parents(nodes):
+    """The node above each node that has one."""
+    children = ((nodes.left[i], nodes.right[i]) for i in range(len(nodes.feature)))
+    return {int(child): i for i, pair in enumerate(children) for child in pair if child >= 0}
+
+
+def _aim(rng, ensemble, parent, pools, row):
     """Change the row so that it reaches a random leaf, in the columns where that can be."""
     nodes = ensemble.nodes
-    parent = {
-        int(child): i for i in range(len(nodes.feature)) for child in (nodes.left[i], nodes.right[i]) if child >= 0
-    }
     at = int(rng.choice(np.flatnonzero(nodes.feature < 0)))
     fitting = [list(pool) for pool in pools]
     while at in parent:
