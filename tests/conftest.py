@@ -1,10 +1,14 @@
-"""What all tests share: examples that are the same in every run, sentences in golden files, and the spam comments.
+"""What all tests share: examples that are the same in every run, sentences in golden files, a watch for tests that hang, and the
+spam comments.
 
 Property tests look for other examples with ``HYPOTHESIS=explore make test``. Tests that need the comments skip where the file is absent.
 """
 
+import faulthandler
 import gc
 import os
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,11 +24,16 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
 
+HANGS, OFTEN = 600, 60  # seconds after which a test that hangs says where, and between two windings of that watch
+watch = {"wound": -float(OFTEN), "told": 2}
+
+
 def pytest_addoption(parser):
     parser.addoption("--rewrite-golden", action="store_true", help="write tests/golden anew (make golden)")
 
 
 def pytest_configure(config):
+    watch["told"] = os.dup(sys.stderr.fileno())  # what tests write is kept back
     config.golden = Golden(config.getoption("rewrite_golden"))
     Chart.spec = property(checked)
     if config.golden.rewrite and config.getoption("numprocesses", None):
@@ -43,8 +52,16 @@ def pytest_collection_finish(session):
     gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_runtest_setup():
+    """Pytest's own way winds the watch for every test, which takes as long as the shortest of them."""
+    if time.monotonic() - watch["wound"] > OFTEN:
+        watch["wound"] = time.monotonic()
+        faulthandler.dump_traceback_later(HANGS, file=watch["told"])
+
+
 def pytest_sessionfinish(session, exitstatus):
     """Sections that nobody asked for go after a run of everything, if no test failed or was skipped."""
+    faulthandler.cancel_dump_traceback_later()
     config = session.config
     if config.golden.rewrite:
         skipped = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])

@@ -39,19 +39,21 @@ class Forest:
 
         Leaves have at least ``leaf`` rows, and ``tried`` features are looked at for a split (a share where below 1).
         """
-        from sklearn.tree import DecisionTreeRegressor  # on use: slow to import
+        from sklearn import config_context  # on use: slow to import
+        from sklearn.tree import DecisionTreeRegressor
 
         X, n = np.ascontiguousarray(X, dtype=np.float32), len(X)
         target = np.ascontiguousarray(target, dtype=np.float64)
         seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=trees)
         grown, seen = [], []
-        for own in seeds.tolist():
-            drawn = np.random.RandomState(own).randint(0, n, rows or n, dtype=np.int32)
-            times = np.bincount(drawn, minlength=n).astype(np.float64)
-            tree = DecisionTreeRegressor(min_samples_leaf=leaf, max_features=tried, random_state=own)
-            tree.fit(X, target, times if weights is None else times * weights, check_input=False)
-            grown.append(tree.tree_)
-            seen.append(np.asarray(drawn, dtype=np.intp))
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            for own in seeds.tolist():
+                drawn = np.random.RandomState(own).randint(0, n, rows or n, dtype=np.int32)
+                times = np.bincount(drawn, minlength=n).astype(np.float64)
+                tree = DecisionTreeRegressor(min_samples_leaf=leaf, max_features=tried, random_state=own)
+                tree.fit(X, target, times if weights is None else times * weights, check_input=False)
+                grown.append(tree.tree_)
+                seen.append(np.asarray(drawn, dtype=np.intp))
         return cls(tuple(grown), tuple(seen), n)
 
     def leaves(self, X: FloatArray) -> IntArray:
