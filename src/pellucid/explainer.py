@@ -30,7 +30,7 @@ from pellucid.models.outputs import ClassNames
 from pellucid.models.predictor import Link
 from pellucid.reading.introduction import introduction
 from pellucid.runner import Limits, Run
-from pellucid.runner.notices import Progress
+from pellucid.runner.progress import Progress
 from pellucid.verbs.changes import ChangeVerbs
 from pellucid.verbs.contributions import ContributionVerbs
 from pellucid.verbs.effects import EffectVerbs

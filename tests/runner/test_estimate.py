@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.runner import Intervention, Run, estimate, notices
+from pellucid.runner import Intervention, Run, estimate, progress
 from pellucid.runner.estimate import Estimate, sentence
 from runner.asking import numbers
 
@@ -82,10 +82,10 @@ def test_it_is_not_judged_by_its_first_moment(said):
 def test_progress_says_who_is_told(said, monkeypatch):
     call(False, 1.0)
     call(lambda done, total: None, 1.0)
-    monkeypatch.setattr(notices, "reads_along", lambda: False)
+    monkeypatch.setattr(progress, "reads_along", lambda: False)
     call(None, 1.0)
     assert said == []
-    monkeypatch.setattr(notices, "reads_along", lambda: True)
+    monkeypatch.setattr(progress, "reads_along", lambda: True)
     call(None, 1.0)
     assert len(said) == 1
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.runner import notices
+from pellucid.runner import progress
 from pellucid.runner.progress import Reporter
 from pellucid.trees.kernels import compiled
 
@@ -68,8 +68,8 @@ class Clock:
 @pytest.fixture
 def terminal(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(notices, "sys", SimpleNamespace(stderr=terminal))  # pytest exchanges the real one
-    notices.listen(None)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))  # pytest exchanges the real one
+    progress.listen(None)
     return terminal
 
 
@@ -126,7 +126,7 @@ def test_nobody_is_told_where_nobody_reads(terminal, notice, clock):
     terminal.is_a_terminal = False
     compile_for(notice, clock, 2.0)
     assert terminal.text == ""
-    notices.sys.stderr = None  # of the stand-in
+    progress.sys.stderr = None  # of the stand-in
     compile_for(notice, clock, 2.0)
     assert not any(timer.running for timer in clock.timers)
 
@@ -143,9 +143,9 @@ def test_progress_says_whether_one_is_told(terminal, notice, clock):
 
 def test_a_cell_of_a_notebook_is_read_too(terminal):
     terminal.is_a_terminal = False
-    assert not notices.reads_along()
-    notices.sys.stderr = type("OutStream", (Terminal,), {"__module__": "ipykernel.iostream"})(False)
-    assert notices.reads_along()
+    assert not progress.reads_along()
+    progress.sys.stderr = type("OutStream", (Terminal,), {"__module__": "ipykernel.iostream"})(False)
+    assert progress.reads_along()
 
 
 def test_numba_tells_us_what_it_compiles():

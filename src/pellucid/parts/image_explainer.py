@@ -35,7 +35,7 @@ from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
 from pellucid.parts.shap import ShapOptions, part_shap
 from pellucid.runner import Run
-from pellucid.runner.notices import Progress
+from pellucid.runner.progress import Progress
 
 T = TypeVar("T")
 

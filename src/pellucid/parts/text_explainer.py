@@ -36,8 +36,7 @@ from pellucid.parts.source import REMOVE, TextParts
 from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.parts.word_importance import WordImportance
 from pellucid.runner import Run
-from pellucid.runner.notices import Progress
-from pellucid.runner.progress import Reporter
+from pellucid.runner.progress import Progress, Reporter
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")

@@ -2,7 +2,7 @@
 
 Seconds are those so far, carried on to the rows that are planned. Work that a method plans only later (a sampler that
 goes on until its interval is narrow enough) is not in it, so the call may take longer than is said. Where and whether
-it is said: see `runner.notices`; a function that is given as ``progress`` is told how far a call is, and nothing else.
+it is said: see `runner.progress`; a function that is given as ``progress`` is told how far a call is, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pellucid.runner.notices import Progress, heard, say
+from pellucid.runner.progress import Progress, heard, say
 from pellucid.words import counted
 
 LONG = 10.0  # seconds that a call must have ahead of it

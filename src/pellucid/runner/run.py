@@ -21,9 +21,8 @@ from pellucid.models import Predictor
 from pellucid.runner.estimate import Estimate
 from pellucid.runner.intervention import Batch, Intervention, blocks
 from pellucid.runner.limits import USUAL, Limits
-from pellucid.runner.notices import Progress
 from pellucid.runner.parallel import Sealed, elsewhere, in_processes, in_threads
-from pellucid.runner.progress import Reporter
+from pellucid.runner.progress import Progress, Reporter
 
 T = TypeVar("T")
 Result = TypeVar("Result", bound=Any)  # an explanation

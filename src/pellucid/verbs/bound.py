@@ -7,7 +7,7 @@ from typing import Any
 from pellucid.data import Data
 from pellucid.models import Predictor
 from pellucid.runner import Limits, Run
-from pellucid.runner.notices import Progress
+from pellucid.runner.progress import Progress
 
 
 class Bound:

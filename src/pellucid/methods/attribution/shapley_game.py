@@ -17,7 +17,7 @@ from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.runner import Run
-from pellucid.runner.notices import Progress
+from pellucid.runner.progress import Progress
 
 
 def shapley(

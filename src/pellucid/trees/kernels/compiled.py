@@ -21,7 +21,7 @@ from numba.core import caching, event
 
 from pellucid.datasets.fetch import cache_folder
 from pellucid.errors import InputError
-from pellucid.runner.notices import heard_now, say
+from pellucid.runner.progress import heard_now, say
 
 PATIENCE = 1.0  # seconds of compiling before anything is said
 NOTICE = "pellucid: compiling once for this machine, a few seconds (`pellucid warm` does it beforehand)."
@@ -122,7 +122,7 @@ def inlined(function: Any) -> Any:
 
 
 class Notice(event.Listener):  # type: ignore[misc]
-    """Tells whoever waits, once, why the first call takes so long (see `runner.notices`).
+    """Tells whoever waits, once, why the first call takes so long (see `runner.progress`).
 
     numba reports the beginning and the end of every compilation, also of those inside another; nothing is reported
     when code is found on disk.
