@@ -333,7 +333,7 @@ def surrogates_of(on: str) -> tuple[list[float], list[float], list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--part", choices=("additive", "bands", "rows", "short", "rules", "surrogates"), action="append"
+        "--part", choices=("additive", "splits", "bands", "rows", "short", "rules", "surrogates"), action="append"
     )
     parser.add_argument("--peers", default=sys.executable)
     parser.add_argument("--kept", type=Path, default=HERE / ".glassbox")
