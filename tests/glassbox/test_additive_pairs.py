@@ -116,11 +116,13 @@ def test_a_step_with_the_strengths_as_they_are_needs_no_new_factor(case):
     codes, w, y, axes, _ = case
     design = Design.of([axes[j] for j in range(3)], codes)
     kept, anew = (Functions(design, Penalties.of_axes(design.axes, design.starts), [], 0.0) for _ in range(2))
-    for target in (y, y**2):
+    for target, smooths in ((y, False), (y**2, True), (y**2, False)):
         kept.solve(w, target - kept.intercept - kept.sums, same_weights=True)
         anew.solve(w, target - anew.intercept - anew.sums, same_weights=False)
         assert np.allclose(kept.table, anew.table)
         assert np.allclose(kept.edf, anew.edf)
+        for each in (kept, anew) if smooths else ():
+            each.smooth()
 
 
 def test_many_weak_pairs_lend_each_other_strength():
