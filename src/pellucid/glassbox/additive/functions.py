@@ -89,6 +89,7 @@ class Functions:
     phi: float = 1.0
     steps: int = 0
     _kept: tuple[FloatArray, FloatArray] | None = None
+    _factor: FloatArray | None = None  # of the last step, as long as weights and penalties stay
 
     def __post_init__(self) -> None:
         p, size = len(self.design.axes), self.design.size
@@ -107,18 +108,25 @@ class Functions:
             self._kept = (G, c) if same_weights else None
         total, starts = float(weight.sum()), self.design.starts
         rise = float(weight @ target) / total
-        A = G.copy()
+        if not same_weights or self._factor is None:
+            b = self._solved(self._penalised(G, c, total), r - c * rise)
+            self.edf = np.add.reduceat((self.V * G).sum(axis=1), starts[:-1])
+        else:
+            b, _ = lapack.dpotrs(self._factor, r - c * rise, lower=1)
+        for j in range(len(starts) - 1):
+            own = slice(starts[j], starts[j + 1])
+            b[own] -= (c[own] @ b[own]) / total
+        self.table, self.sums, self.intercept = b, self.design.sums(b), self.intercept + rise
+
+    def _penalised(self, G: FloatArray, c: FloatArray, total: float) -> FloatArray:
+        """The matrix of the step: rows, penalties, means held at zero."""
+        A, starts = G.copy(), self.design.starts
         for j in range(len(starts) - 1):
             own = slice(starts[j], starts[j + 1])
             A[own, own] += _HELD * np.outer(c[own], c[own] / total)
         self.penalties.add(A, self.lam, self.tau)
         A[np.diag_indices(len(A))] += _RIDGE * total / len(A)
-        b = self._solved(A, r - c * rise)
-        for j in range(len(starts) - 1):
-            own = slice(starts[j], starts[j + 1])
-            b[own] -= (c[own] @ b[own]) / total
-        self.edf = np.add.reduceat((self.V * G).sum(axis=1), starts[:-1])
-        self.table, self.sums, self.intercept = b, self.design.sums(b), self.intercept + rise
+        return A
 
     def _solved(self, A: FloatArray, right: FloatArray) -> FloatArray:
         if self.cones:
@@ -128,7 +136,9 @@ class Functions:
         factor, _ = lapack.dpotrf(A, lower=1, overwrite_a=0)
         b, _ = lapack.dpotrs(factor, right, lower=1)
         inverse, _ = lapack.dpotri(factor, lower=1)
-        self.V = np.tril(inverse) + np.tril(inverse, -1).T
+        self.V = inverse + inverse.T  # above the diagonal, lapack's triangle is zero
+        self.V[np.diag_indices(len(A))] /= 2.0
+        self._factor = factor
         return np.asarray(b)
 
     def penalty(self) -> float:
@@ -142,6 +152,7 @@ class Functions:
 
     def smooth(self) -> None:
         """One step of REML for the strengths, and for the precisions of the increments."""
+        self._factor = None
         self.lam = self.penalties.strengths(self.table, self.V, self.phi, self.lam, self.tau, self.free)
         self.steps += 1
         if self.steps > _SETTLED:

@@ -129,21 +129,35 @@ def cell_sums(first, second, width, weight, weighted, mass, total):
 
 @kernel
 def selected_inverse(factor):
-    """Takahashi: the band of the inverse of a matrix from the band of its Cholesky factor (lower form)."""
+    """Takahashi: the band of the inverse of a matrix from the band of its Cholesky factor (lower form).
+
+    With L_j the factor's column j below its diagonal d_j, and D the inverse of the nodes that it reaches,
+    Z_j = -D L_j / d_j and Z_jj = (1/d_j - L_j' Z_j) / d_j. D is kept as a window: node i in row and column i mod width.
+    """
     bands, n = factor.shape
-    Z = np.zeros((bands, n))
+    width = max(bands - 1, 1)
+    Z, D = np.zeros((bands, n)), np.zeros((width, width))
+    column, found = np.empty(width), np.empty(width)
     for j in range(n - 1, -1, -1):
-        d = factor[0, j]
-        most = min(bands - 1, n - 1 - j)
-        for k in range(most, 0, -1):
-            s = 0.0
-            for m in range(1, most + 1):
-                lower = factor[m, j]
-                if lower != 0.0:
-                    s += lower * (Z[k - m, j + m] if k >= m else Z[m - k, j + k])
-            Z[k, j] = -s / d
-        s = 0.0
+        d, most = factor[0, j], min(bands - 1, n - 1 - j)
+        column[:] = 0.0
+        found[:] = 0.0
         for m in range(1, most + 1):
-            s += factor[m, j] * Z[m, j]
+            column[(j + m) % width] = factor[m, j]
+        for m in range(width):
+            if column[m] != 0.0:
+                scale = -column[m] / d
+                for k in range(width):
+                    found[k] += scale * D[m, k]
+        s = 0.0
+        for m in range(width):
+            s += column[m] * found[m]
         Z[0, j] = (1.0 / d - s) / d
+        for m in range(1, most + 1):
+            Z[m, j] = found[(j + m) % width]
+        own = j % width  # the node that leaves the window, or the place of a node beyond the last
+        for k in range(width):
+            D[own, k] = found[k]
+            D[k, own] = found[k]
+        D[own, own] = Z[0, j]
     return Z

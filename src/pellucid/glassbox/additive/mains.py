@@ -53,9 +53,10 @@ def fit_functions(
     least: int = 0,
     tolerance: float = 1e-4,
     other: float = 0.0,
+    smooth: bool = True,
 ) -> int:
-    """Takes steps until the sums stay as they are; ``other`` are degrees of freedom that pairs have. Returns how many
-    it took.
+    """Takes steps until the sums stay as they are; ``other`` are degrees of freedom that pairs have, ``smooth`` is
+    whether strengths change. Returns how many it took.
     """
     eta = sums_of(functions, target.offset)
     for step in range(steps):
@@ -64,7 +65,8 @@ def fit_functions(
             _step(target, functions, k)
             if target.family.dispersed:
                 each.phi = target.dispersion(sums_of(functions, target.offset), float(each.edf.sum()) + other)
-            each.smooth()
+            if smooth:
+                each.smooth()
         eta = sums_of(functions, target.offset)
         moved = np.abs(eta - before).max()
         if step >= least and moved <= tolerance * max(float(eta.std()), 1e-12):

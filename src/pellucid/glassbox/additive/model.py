@@ -1,8 +1,9 @@
 """The additive model (GAM), and with pairs GA2M.
 
 Definition. g(E y) = b_0 + sum_j f_j(x_j) + sum over some pairs f_jk(x_j, x_k): each f_j is piecewise linear on knots
-(or one number per level), each f_jk bilinear on a grid; how smooth each is, REML decides (`penalties`), how many
-pairs there are, a test (`screen`). Functions have mean zero over the training rows, pairs are pure (`purify`).
+(or one number per level), each f_jk bilinear on a grid, for numbers the product of two lines and what is beyond it; how
+smooth each is, REML decides (`penalties`), how many pairs there are, a test (`screen`). Functions have mean zero over
+the training rows, pairs are pure (`purify`).
 
 When it misleads. (1) Of correlated features one function can stand in for another; bands know it, the eye does not.
 (2) Where there are few rows, a function is a straight line because nothing spoke against it. (3) Bands hold for the

@@ -12,7 +12,7 @@ from pellucid.checks import is_whole, one_of, whole
 from pellucid.data.schema import Schema
 from pellucid.errors import InputError
 from pellucid.glassbox.additive.constraints import SHAPES
-from pellucid.glassbox.additive.fit import Settings
+from pellucid.glassbox.additive.pairs import Settings
 
 FAMILIES_NAMED = ("auto", "gaussian", "binomial", "multinomial", "poisson", "gamma")
 _DIRECTIONS = {"increasing": (1, 0), "decreasing": (-1, 0), "convex": (0, 1), "concave": (0, -1)}

@@ -2,11 +2,12 @@
 
 Definition. With f the heights of a surface at the nodes of its grid, the penalty is
 
-    lam sum over neighbours tau_e (f_e - f_e')^2 + lam_0 sum_nodes f^2,
+    sum over axes a, lam_a sum over neighbours e, e' along a tau_e (f_e - f_e')^2 + lam_0 sum_nodes f^2,
 
-neighbours along numbers only (levels of a category are not in order). The matrix of the penalised fit is a band as wide
+along numbers only (levels of a category are not in order); each axis has its own strength, as a surface can be rough
+along one and smooth along the other. The matrix of the penalised fit is a band as wide
 as the shorter axis: its Cholesky factor, and Takahashi's entries of the inverse inside the band, are all that REML
-(Fellner and Schall) needs; tr(S^-1 S_k) of the two overlapping penalties comes from the band of the prior's own
+(Fellner and Schall) needs; tr(S^-1 S_k) of the overlapping penalties comes from the band of the prior's own
 inverse. tau is Student's t again (see `penalties`): a surface may have a cliff.
 """
 
@@ -46,19 +47,15 @@ class Grid:
         """Nodes along each axis."""
         return self.axes[0].size, self.axes[1].size
 
-    def neighbours(self) -> tuple[IntArray, IntArray]:
-        """The lower and the higher node of every pair of neighbours."""
+    def neighbours(self) -> list[tuple[IntArray, IntArray]]:
+        """The lower and the higher node of every pair of neighbours, for each axis of numbers."""
         nodes = np.arange(self.shape[0] * self.shape[1]).reshape(self.shape)
-        lower, higher = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-        if not self.axes[0].nominal:
-            along = nodes[: self.axes[0].present]
-            lower.append(along[:-1].ravel())
-            higher.append(along[1:].ravel())
-        if not self.axes[1].nominal:
-            along = nodes[:, : self.axes[1].present]
-            lower.append(along[:, :-1].ravel())
-            higher.append(along[:, 1:].ravel())
-        return np.concatenate(lower).astype(np.intp), np.concatenate(higher).astype(np.intp)
+        found = []
+        for axis, along in zip(self.axes, (nodes, nodes.T), strict=True):
+            if not axis.nominal and axis.present > 1:
+                known = along[: axis.present]
+                found.append((known[:-1].ravel(), known[1:].ravel()))
+        return found
 
     def sums(self, first: Placed, second: Placed, table: FloatArray) -> FloatArray:
         """The surface in each row."""
@@ -80,18 +77,20 @@ class Surface:
     grid: Grid
     first: Placed
     second: Placed
-    lam: float = _FIRST
     ridge: float = _FIRST
     edf: float = 0.0
+    lam: list[float] = field(init=False)
+    tau: list[FloatArray] = field(init=False)
     table: FloatArray = field(init=False)
-    tau: FloatArray = field(init=False)
     sums: FloatArray = field(init=False)
     _kept: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        self.lower, self.higher = self.grid.neighbours()
+        self.neighbours = self.grid.neighbours()
+        self.lam = [_FIRST for _ in self.neighbours]
+        self.tau = [np.ones(len(lower)) for lower, _ in self.neighbours]
         self.table = np.zeros(self.grid.shape[0] * self.grid.shape[1])
-        self.tau, self.sums = np.ones(len(self.lower)), np.zeros(len(self.first[0]))
+        self.sums = np.zeros(len(self.first[0]))
 
     def solve(self, weight: FloatArray, residual: FloatArray, phi: float, *, same_weights: bool) -> None:
         """One penalised fit to what the rest leaves over, then one step of REML."""
@@ -119,29 +118,30 @@ class Surface:
 
     def _prior(self, shape: tuple[int, int]) -> FloatArray:
         """The band of the penalty."""
-        band, precision = np.zeros(shape), self.lam * self.tau
-        np.add.at(band[0], self.lower, precision)
-        np.add.at(band[0], self.higher, precision)
-        np.subtract.at(band, (self.higher - self.lower, self.lower), precision)
+        band = np.zeros(shape)
+        for (lower, higher), lam, tau in zip(self.neighbours, self.lam, self.tau, strict=True):
+            np.add.at(band[0], lower, lam * tau)
+            np.add.at(band[0], higher, lam * tau)
+            np.subtract.at(band, (higher - lower, lower), lam * tau)
         band[0] += self.ridge
         return band
 
     def _smooth(self, f: FloatArray, Z: FloatArray, prior: FloatArray, phi: float) -> None:
-        """One step of Fellner and Schall for both strengths, and of Student's t for the precisions."""
+        """One step of Fellner and Schall for all strengths, and of Student's t for the precisions."""
         factor, _ = lapack.dpbtrf(prior, lower=1)
         before = kernels.selected_inverse(factor)
         spread = np.square(f).sum() / phi
         ridge = self.ridge * max(float((before[0] - Z[0]).sum()), 1e-9) / max(float(spread), 1e-9)
         self.ridge = float(np.clip(ridge, 10 * _LEAST, _MOST))
-        if not len(self.lower):
-            return
-        moved, left = np.square(f[self.lower] - f[self.higher]) / phi, self._variances(Z)
-        gained = float((self.tau * (self._variances(before) - left)).sum())
-        lam = self.lam * max(gained, 1e-9) / max(float((self.tau * moved).sum()), 1e-9)
-        self.lam = float(np.clip(lam, _LEAST, _MOST))
-        tau = (_NU + 1.0) / (_NU + self.lam * (moved + left))
-        self.tau = tau / np.exp(np.log(tau).mean())
+        for a, (lower, higher) in enumerate(self.neighbours):
+            moved, left = np.square(f[lower] - f[higher]) / phi, _variances(Z, lower, higher)
+            gained = float((self.tau[a] * (_variances(before, lower, higher) - left)).sum())
+            lam = self.lam[a] * max(gained, 1e-9) / max(float((self.tau[a] * moved).sum()), 1e-9)
+            self.lam[a] = float(np.clip(lam, _LEAST, _MOST))
+            tau = (_NU + 1.0) / (_NU + self.lam[a] * (moved + left))
+            self.tau[a] = tau / np.exp(np.log(tau).mean())
 
-    def _variances(self, Z: FloatArray) -> FloatArray:
-        """Of the differences of neighbours."""
-        return np.asarray(Z[0, self.lower] + Z[0, self.higher] - 2.0 * Z[self.higher - self.lower, self.lower])
+
+def _variances(Z: FloatArray, lower: IntArray, higher: IntArray) -> FloatArray:
+    """Of the differences of neighbours."""
+    return np.asarray(Z[0, lower] + Z[0, higher] - 2.0 * Z[higher - lower, lower])
