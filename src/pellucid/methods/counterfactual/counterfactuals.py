@@ -197,15 +197,13 @@ def _valid_as_emitted(problem: Problem, table: Any, rows: FloatArray) -> AnyArra
 
 
 def _best_effort(problem: Problem) -> FloatArray:
-    """The nearest miss, where it is nearer to the target than the row itself, without changes that do nothing for it."""
+    """The nearest miss, where it is nearer to the target than the row itself, with nothing changed in vain."""
     rows, miss = nearest_miss(problem)
     own = problem.miss(problem.x[None])[0]
     if not len(rows) or miss >= own:
         return rows[:0]
-    problem.asked.budget = None  # a few rows more, so that nothing is changed in vain
-    with problem.run.until_interrupted():
-        rows = undone(problem, rows[0])[None]
-    return rows
+    problem.asked.budget = None  # one row more for each change
+    return problem.run.unless_interrupted(lambda: undone(problem, rows[0])[None], rows)
 
 
 def _result(

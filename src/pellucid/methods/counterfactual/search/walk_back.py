@@ -64,7 +64,7 @@ class _Walk:
         return True
 
     def _cost(self, rows: FloatArray) -> FloatArray:
-        """What rows cost; by a function that may find changes worth nothing, those that are not needed cost a trifle."""
+        """What rows cost; a function may find changes worth nothing, and those that are not needed cost a trifle."""
         cost = self.problem.cost
         total = cost.total(rows)
         return total if cost.separable else total + TRIFLE * cost.distance.apart(rows, cost.x).sum(axis=1)
