@@ -146,19 +146,24 @@ def _missed(result: Counterfactuals) -> str:
 
 
 def frequencies(result: Counterfactuals) -> str:
-    """How often features change over the answers: "Of the 5 answers, all change amount, 4 change age."."""
+    """How often features change: "Over the 5 answers, amount changes in all, age and job in 4 each."."""
     n = len(result)
     by_count: dict[int, list[str]] = {}
     for name, share in list(result.frequency.items())[:_COUNTED]:
         if share > 0:
             by_count.setdefault(round(share * n), []).append(name)
     said = [
-        f"{'all' if times == n else times} {'changes' if times == 1 else 'change'} {listed(names)}"
-        for times, names in by_count.items()
+        f"{listed(names)}{'' if k else f' change{_s(names)}'} in"
+        f" {'all' if times == n else times}{' each' if len(names) > 1 and times < n else ''}"
+        for k, (times, names) in enumerate(by_count.items())
     ]
     more = sum(share > 0 for share in result.frequency.values()) - _COUNTED
     rest = f"; {counted(more, 'other feature')} change{'s' if more == 1 else ''} no more often" if more > 0 else ""
-    return f"Of the {n} answers, {', '.join(said)}{rest}."
+    return f"Over the {n} answers, {', '.join(said)}{rest}."
+
+
+def _s(names: list[str]) -> str:
+    return "s" if len(names) == 1 else ""
 
 
 def _trust(result: Counterfactuals) -> list[str]:
