@@ -108,7 +108,7 @@ def test_answers_say_what_the_target_is_about():
     assert "30% for low and 30% for middle" in both.sentence()
     one = explainer(credit_like(), thirds, class_names=["low", "middle", "high"], output="middle", checks=False)
     other = one.counterfactuals(row, None, n=1)
-    assert "predict a class other than low (30% for middle, now 30% for middle)" in other.sentence()
+    assert "predict a class other than low (30% for middle, now 30%)" in other.sentence()
 
 
 def test_scores_are_what_they_say(found):

@@ -45,9 +45,9 @@ def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
     if not changes:
         return f"With nothing changed, the model predicts {said(result, result.predictions[i])}."
     now, instead = said(result, result.prediction), said(result, result.predictions[i])
+    now = now.removesuffix(f" for {instead.partition(' for ')[2]}")  # the class is named once
     if _unseen(result, i):
         return f"With {listed(changes, most)}, the model would predict {result.target} ({instead}, now {now})."
-    now = now.removesuffix(f" for {instead.partition(' for ')[2]}")  # the class is named once
     return f"With {listed(changes, most)}, the model would predict {instead} (now {now})."
 
 
