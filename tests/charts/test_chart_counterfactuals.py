@@ -16,7 +16,7 @@ from pellucid.charts.counterfactuals.columns import column, used
 from pellucid.charts.counterfactuals.frequency import frequency_data
 from pellucid.charts.counterfactuals.parallel import NOW, axes, line_data, tick_data
 from pellucid.charts.counterfactuals.pareto import answer_data, placed, runs, stair_data
-from pellucid.charts.counterfactuals.surface import cell_data, edge_data, point_data
+from pellucid.charts.counterfactuals.surface import _together, cell_data, edge_data, point_data
 from pellucid.charts.counterfactuals.table import change_data
 from pellucid.explanations.plot_options import COUNTERFACTUAL_KINDS
 
@@ -118,7 +118,7 @@ def test_titles_are_findings(found, classes):
     for kind in ("changes", "table", "parallel", "surface"):
         assert " ".join(found.plot(kind=kind).spec["title"]["text"]).startswith(found.headline().removesuffix("."))
     assert "Pareto front" in str(classes.plot(kind="pareto").spec["title"])
-    assert f"Of the {len(classes)} answers" in str(classes.plot(kind="frequency").spec["title"])
+    assert f"Over the {len(classes)} answers" in str(classes.plot(kind="frequency").spec["title"])
     assert len(classes.headline()) < 200  # of thirty changes three are named
 
 
@@ -295,6 +295,26 @@ def test_answers_that_change_other_features_are_told_apart(found):
     filled = {row["answer"] for row in points if row["own"]}
     assert {str(i + 1) for i in np.flatnonzero(alone)} >= {name.removesuffix("+") for name in filled}
     assert all(alone[int(name.removesuffix("+")) - 1] for name in filled)
+
+
+def test_answers_that_change_neither_feature_leave_their_place_to_the_row(explainer):
+    result = explainer.counterfactuals(ROW, ">= 0.9", n=6, surface=("kids", "member"))
+    points = point_data(result, result.scene.surface, len(result))
+    drawn = sum(row["what"].count(",") + 1 for row in points if row["answer"])
+    places = [result.column_names.index(name) for name in result.scene.surface.names]
+    assert drawn == int(result.changed[:, places].any(axis=1).sum()) < len(result)
+    assert [row["what"] for row in points if not row["answer"]] == ["the row"]
+    assert "answers that change neither" in json.dumps(result.plot(kind="surface").spec).replace('", "', " ")
+
+
+def test_answers_that_would_cover_each_other_are_one_point():
+    rows = [
+        {"answer": str(i + 1), "what": f"answer {i + 1}", "said": "1", "own": True, "x": x, "y_text": y}
+        for i, (x, y) in enumerate([(0.0, "a"), (0.4, "a"), (0.4, "b"), (5.0, "a")])
+    ]
+    found = _together([{**row, "x_text": str(row["x"])} for row in rows], {"x": 0.5, "y": 0.0})
+    assert [row["answer"] for row in found] == ["1+", "3", "4"]
+    assert found[0]["what"] == "answers 1, 2"
 
 
 @pytest.mark.parametrize("pair", [("kids", "member"), ("the job of the person", "member"), ("member", "since")])

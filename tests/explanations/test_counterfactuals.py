@@ -66,6 +66,51 @@ def test_tables_hold_changes_only_or_whole_rows(found):
     assert set(one["feature"]) == set(found.changes(0))
 
 
+def test_a_table_of_changes_keeps_all_digits():
+    found = explainer().counterfactuals(3, ">= 0.6", method="neighbours", polish=False, n=2, fixed="score")
+    changes = found.frame()
+    amount = changes[changes["feature"] == "amount"]
+    assert amount["instead"].astype(float).tolist() == found.rows()["amount"][amount["answer"]].tolist()
+    assert set(changes[changes["feature"] == "foreign"]["instead"]) <= {"yes", "no"}
+
+
+def test_the_nearest_miss_changes_nothing_in_vain():
+    ex = explainer(model=lambda table: table["age"].to_numpy(dtype=float))
+    found = ex.counterfactuals(3, ">= 200", method="random", best_effort=True)
+    assert set(found.changes()) == {"age"}
+    held = ex.counterfactuals(3, ">= 200", fixed=list(credit_like()))
+    assert held.nearest_miss == held.own_miss > 0
+    assert "nearer to it than this one" in held.text()
+    assert not len(ex.counterfactuals(3, ">= 200", fixed=list(credit_like()), best_effort=True))
+
+
+def test_the_distance_is_called_what_it_is():
+    ex = explainer(checks=False)
+    said = {"gower": "Gower distance", "manhattan": "Manhattan distance", "l1": "(distance"}
+    for distance, name in said.items():
+        assert name in ex.counterfactuals(3, ">= 0.6", distance=distance, n=1).findings()[1]
+    fewest = ex.counterfactuals(3, ">= 0.6", distance="changes", n=1)
+    assert "(1 change, Gower distance" in fewest.findings()[1]
+    dear = ex.counterfactuals(3, ">= 0.6", costs={"age": 1.0, "amount": 0.5}, n=1)
+    assert f"(cost {dear.scores['distance'][0]:.3g})" in dear.findings()[1]
+
+
+def thirds(table):
+    """Three classes, one of them by age alone."""
+    age = table["age"].to_numpy(dtype=float) / 100
+    return np.column_stack([0.5 - age / 2, np.full(len(age), 0.3), 0.2 + age / 2])
+
+
+def test_answers_say_what_the_target_is_about():
+    ex = explainer(credit_like(), thirds, class_names=["low", "middle", "high"], checks=False)
+    row = int(credit_like()["age"].argmin())
+    both = ex.counterfactuals(row, {"low": "<= 0.3", "middle": ">= 0.3"}, n=1)
+    assert "30% for low and 30% for middle" in both.sentence()
+    one = explainer(credit_like(), thirds, class_names=["low", "middle", "high"], output="middle", checks=False)
+    other = one.counterfactuals(row, None, n=1)
+    assert "predict a class other than low (30% for middle, now 30%)" in other.sentence()
+
+
 def test_scores_are_what_they_say(found):
     scores = found.scores
     np.testing.assert_array_equal(scores["changes"], found.changed.sum(axis=1))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_SAID = 3  # answers in full
 _COUNTED = 5  # features of which it is said how often they change
-_NAMES = {"gower": "Gower distance", "manhattan": "Manhattan distance", "changes": "number of changes"}
+_NAMES = {"gower": "Gower distance", "manhattan": "Manhattan distance"}
 
 
 def counterfactual_findings(result: Counterfactuals) -> list[str]:
@@ -46,7 +46,16 @@ def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
         return f"With nothing changed, the model predicts {said(result, result.predictions[i])}."
     now, instead = said(result, result.prediction), said(result, result.predictions[i])
     now = now.removesuffix(f" for {instead.partition(' for ')[2]}")  # the class is named once
+    if _unseen(result, i):
+        return f"With {listed(changes, most)}, the model would predict {result.target} ({instead}, now {now})."
     return f"With {listed(changes, most)}, the model would predict {instead} (now {now})."
+
+
+def _unseen(result: Counterfactuals, i: int) -> bool:
+    """Whether a class is wanted and reached, but the one output that is explained does not show that it wins."""
+    wanted = result.target.startswith(("class ", "a class ", "any class "))
+    alone = result.scale == "probability" and len(result.output_names) == 1
+    return bool(wanted and alone and result.valid[i] and result.predictions[i, 0] <= 0.5)
 
 
 def change_size(result: Counterfactuals, j: int, i: int) -> float:
@@ -77,14 +86,18 @@ def in_full(value: Any) -> str:
 
 
 def said(result: Counterfactuals, outputs: FloatArray) -> str:
-    """A prediction: a share for a class, or numbers."""
+    """A prediction: shares for the classes that the target names, else for the one that wins; or numbers."""
     names = result.output_names
     if result.scale == "probability":
-        k = int(np.argmax(outputs))
-        return percent_of(float(outputs[k])) + (f" for {names[k]}" if names[k] != "prediction" else "")
+        named = [k for k, name in enumerate(names) if f"P({name}) " in result.target] or [int(np.argmax(outputs))]
+        return listed([percent_of(float(outputs[k])) + _whose(names[k]) for k in named])
     if len(outputs) == 1:
         return number(float(outputs[0]))
     return listed([f"{name} {number(float(value))}" for name, value in zip(names, outputs, strict=True)])
+
+
+def _whose(name: str) -> str:
+    return f" for {name}" if name != "prediction" else ""
 
 
 def shown_output(own: FloatArray, answers: FloatArray, scale: str) -> int:
@@ -107,16 +120,24 @@ def _are(n: int, one: str) -> str:
 
 
 def _how_near(result: Counterfactuals) -> str:
-    name = _NAMES.get(str(result.settings.get("distance")), "distance")
-    size = number(float(result.scores["distance"][0]))
+    size = _size(result)
     if result.proven:
-        return f"That is proven to be the nearest answer ({name} {size})."
+        return f"That is proven to be the nearest answer ({size})."
     if result.lower is not None and result.gap < 1:
         return (
-            f"No nearer answer is known; at a {name} of {size}, it may be too far by at most"
-            f" {percent(max(result.gap, 0.0))}."
+            f"No nearer answer is known; this one ({size}) may be too far by at most {percent(max(result.gap, 0.0))}."
         )
-    return f"No nearer answer was found ({name} {size}); the search gives no proof that there is none."
+    return f"No nearer answer was found ({size}); the search gives no proof that there is none."
+
+
+def _size(result: Counterfactuals) -> str:
+    """How far the first answer is, by the distance that was asked for."""
+    said, costs = str(result.settings.get("distance")), result.settings.get("costs")
+    if said == "changes" and not costs:
+        changes = counted(int(result.scores["changes"][0]), "change")
+        return f"{changes}, {_NAMES['gower']} {number(float(result.scores['gower'][0]))}"
+    name = "cost" if costs else _NAMES.get(said, "distance")
+    return f"{name} {number(float(result.scores['distance'][0]))}"
 
 
 def _missed(result: Counterfactuals) -> str:
@@ -125,19 +146,24 @@ def _missed(result: Counterfactuals) -> str:
 
 
 def frequencies(result: Counterfactuals) -> str:
-    """How often features change over the answers: "Of the 5 answers, all change amount, 4 change age."."""
+    """How often features change: "Over the 5 answers, amount changes in all, age and job in 4 each."."""
     n = len(result)
     by_count: dict[int, list[str]] = {}
     for name, share in list(result.frequency.items())[:_COUNTED]:
         if share > 0:
             by_count.setdefault(round(share * n), []).append(name)
     said = [
-        f"{'all' if times == n else times} {'changes' if times == 1 else 'change'} {listed(names)}"
-        for times, names in by_count.items()
+        f"{listed(names)}{'' if k else f' change{_s(names)}'} in"
+        f" {'all' if times == n else times}{' each' if len(names) > 1 and times < n else ''}"
+        for k, (times, names) in enumerate(by_count.items())
     ]
     more = sum(share > 0 for share in result.frequency.values()) - _COUNTED
     rest = f"; {counted(more, 'other feature')} change{'s' if more == 1 else ''} no more often" if more > 0 else ""
-    return f"Of the {n} answers, {', '.join(said)}{rest}."
+    return f"Over the {n} answers, {', '.join(said)}{rest}."
+
+
+def _s(names: list[str]) -> str:
+    return "s" if len(names) == 1 else ""
 
 
 def _trust(result: Counterfactuals) -> list[str]:
@@ -158,7 +184,12 @@ def _nothing(result: Counterfactuals) -> list[str]:
     lines = [proven if result.proven else f"No allowed row was found that reaches the target ({result.target})."]
     if np.isfinite(result.nearest_miss):
         short = quantity(result.nearest_miss, result.scale, change=True, sign=False)
-        lines.append(f"The nearest miss is off by {short}; best_effort=True gives that row.")
+        nearer = np.isnan(result.own_miss) or result.nearest_miss < result.own_miss
+        lines.append(
+            f"The nearest miss is off by {short}; best_effort=True gives that row."
+            if nearer
+            else f"No allowed row was found that is nearer to it than this one, which is off by {short}."
+        )
     lines += [
         f"Without {each.constraint} the target can be reached, with {each.change}." for each in result.obstacles[:3]
     ]

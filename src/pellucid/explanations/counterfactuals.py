@@ -50,7 +50,8 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
 
     ``proven``: no allowed row that reaches the target is nearer than the first answer (without one: there is none).
     ``lower`` is a distance below which there is none, where one is known. ``obstacles`` say, where the target was not
-    reached, which constraints block it. ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the
+    reached, which constraints block it. ``nearest_miss`` is how near to the target one comes, ``own_miss`` how near the
+    row itself is. ``hypervolume`` is the
     share of the box of Gower's distance, number of changes and distance from the data that the answers dominate.
 
     ``scene`` is what charts stand on: what the data hold of each column, the ends of the target and, where it was asked
@@ -68,6 +69,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     proven: bool
     lower: float | None
     nearest_miss: float
+    own_miss: float = float("nan")
     obstacles: tuple[Obstacle, ...] = ()
     hypervolume: float = float("nan")
     scene: Scene = field(default_factory=Scene)
@@ -161,7 +163,11 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
 
 
 def _one_type(cells: list[Any]) -> AnyArray:
-    """Numbers where all are, else texts."""
-    if cells and all(isinstance(cell, int | float | np.number) and not isinstance(cell, bool) for cell in cells):
+    """Numbers where all are, else texts, in which numbers keep all their digits."""
+    if cells and all(_is_number(cell) for cell in cells):
         return np.array(cells, dtype=np.float64)
-    return objects([value_name(cell) for cell in cells])
+    return objects([f"{cell}" if _is_number(cell) and np.isfinite(cell) else value_name(cell) for cell in cells])
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool | np.timedelta64)

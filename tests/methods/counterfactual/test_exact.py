@@ -75,6 +75,27 @@ def test_any_number_is_moved_to_where_the_target_begins():
     assert not problem.changed(found.rows)[1][cheapest]
 
 
+def test_a_number_with_very_many_steps_is_moved_to_the_step_behind_the_edge():
+    """Money in cents, too many to list: the step before the answer does not reach the target."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.round(rng.uniform(0, 9_000, 200), 2), rng.integers(18, 80, 200)])
+    model = LinearRegression().fit(X, X @ np.array([-0.01, 0.3]))
+    ex, run = Explainer(model, X, progress=False), Run(memory_of={})
+    for target, way in ((1.0, -1), (-1.0, 1)):
+        goal = float(model.predict(X[:1])[0]) + target
+        problem = problem_of(ex, 0, goal, run)
+        found = exact(problem, 1)
+        assert found.proven
+        row = found.rows[0]
+        assert problem.changed(row[None]).tolist() == [[True, False]]
+        assert row[0] == round(row[0], 2)
+        assert problem.valid(row[None])[0]
+        before = problem.snap((row - [way * 0.01, 0])[None])
+        assert not problem.valid(before)[0]
+        step = np.diff(problem.cost.total(np.vstack([before, row])))[0]
+        assert found.lower <= problem.cost.total(row[None])[0] <= found.lower + step
+
+
 def test_a_missing_value_stays_or_is_filled_in():
     X, model, _ = fitted("xgboost, two classes")
     ex, run = Explainer(model, X, progress=False), Run(memory_of={})

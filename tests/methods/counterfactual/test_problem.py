@@ -80,6 +80,27 @@ def test_a_target_of_numbers_is_a_closed_interval(target, reached, short):
     assert found.miss(np.array([[short]]))[0] > 0
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ((None, 0.2), "prediction <= 0.2"),
+        ((0.7, None), "prediction >= 0.7"),
+        (np.array([0.6, 0.8]), "prediction in [0.6, 0.8]"),
+        (np.float32(0.75), "prediction >= 0.75"),
+    ],
+)
+def test_a_target_of_numbers_is_said_as_people_would(target, words):
+    assert read_target(target, explainer().predictor, np.array([0.5])).words == words
+
+
+def test_classes_are_also_given_as_numpy_has_them():
+    truths = classifier((False, True)).predictor
+    assert read_target(np.True_, truths, np.array([0.9, 0.1])).words == "class True"
+    three = classifier().predictor
+    assert read_target(np.array(["a", "b"]), three, THREE[0]).words == "class a or class b"
+    assert read_target(np.str_("a"), three, THREE[0]).words == "class a"
+
+
 def test_on_the_scale_of_log_odds_numbers_are_log_odds():
     ex = explainer(link="logit", output=None)
     found = read_target(">= 0", ex.predictor, np.array([0.3]))
@@ -98,6 +119,11 @@ def test_a_target_that_is_not_understood_is_refused(target):
 def test_a_comparison_with_no_number_is_told_so(made):
     with pytest.raises(InputError, match=r"'x'.*number"):
         read_target("> x", made().predictor, THREE[0])
+
+
+def test_an_interval_that_ends_before_it_begins_is_told_so():
+    with pytest.raises(InputError, match="turn them round"):
+        read_target((3, 2), explainer().predictor, np.array([0.5]))
 
 
 def test_classes_that_are_none_are_refused():

@@ -197,6 +197,36 @@ def test_what_is_read_is_proven_and_no_search_is_nearer():
     assert not len(nowhere)
 
 
+@pytest.mark.parametrize("method", ["moc", "neighbours"])
+def test_the_nearest_by_ones_own_distance_is_among_the_answers(method):
+    """One that finds most changes worth nothing: these are made no more than is needed."""
+    table = credit_like()
+
+    def apart(rows):
+        return np.abs(rows["age"] - table["age"][3]) + (rows["job"] != table["job"][3])
+
+    found = explainer(checks=False).counterfactuals(3, ">= 0.6", method=method, distance=apart, n=1)
+    assert found.scores["distance"][0] == 0
+    if method == "moc":
+        assert found.scores["changes"][0] <= 2
+    dear = explainer(checks=False).counterfactuals(3, ">= 0.6", costs={"age": 0.0, "amount": 1.0}, method=method, n=1)
+    assert dear.scores["distance"][0] <= 0.5
+
+
+def test_what_costs_nothing_is_changed_no_more_than_needed():
+    from sklearn.tree import DecisionTreeRegressor
+
+    X = np.random.default_rng(0).integers(0, 10, (200, 3)).astype(float)
+    tree = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0] + X[:, 1])
+    ex = Explainer(tree, X, progress=False, checks=False)
+    row = int(np.argmin(tree.predict(X)))
+    found = ex.counterfactuals(row, float(tree.predict(X).max()) - 2, costs=dict.fromkeys(("x0", "x1", "x2"), 0.0), n=1)
+    nearest = ex.counterfactuals(row, float(tree.predict(X).max()) - 2, n=1)
+    assert found.proven
+    assert found.scores["distance"][0] == 0
+    assert found.scores["gower"][0] == pytest.approx(nearest.scores["gower"][0])
+
+
 def test_options_belong_to_their_search():
     with pytest.raises(ValueError, match="no option of method='neighbours'"):
         explainer().counterfactuals(3, ">= 0.6", method="neighbours", draws=3)

@@ -2,7 +2,7 @@
 
 An answer that changes other features, too, is hollow: where it stands, the surface is not its own prediction. Between
 two numbers the edge is a line; beside levels it is a tick across the band; between two levels cells that reach the
-target are framed.
+target are framed. An answer that changes neither of the two stands where the row does: its place is left to the cross.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines
 from pellucid.charts.counterfactuals.columns import notes, predicted, shown, text_of
+from pellucid.charts.counterfactuals.pareto import runs
 from pellucid.charts.layout import (
     Row,
     data,
@@ -38,6 +39,7 @@ from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.explanations.plot_options import CounterfactualOptions
 
 _SIZE, _BAND = 330.0, 40.0
+_POINT = 15.0  # pixels of a point: what is nearer than that is one
 
 
 def kinds(result: Counterfactuals, found: Surface) -> tuple[str, str]:
@@ -120,11 +122,13 @@ def _crossings(at: FloatArray, margin: FloatArray) -> list[float]:
 
 
 def point_data(result: Counterfactuals, found: Surface, answers: int) -> list[Row]:
-    """The row and its answers, those that change nothing else as ``own``; a missing value has no place."""
-    places = [result.column_names.index(name) for name in found.names]
+    """The row and the answers that change one of the two features, those that change nothing else as ``own``; a missing
+    value has no place.
+    """
+    places = _places(result, found)
     others = [j for j in range(len(result.column_names)) if j not in places]
     rows: list[Row] = []
-    for i in range(-1, answers):
+    for i in [-1, *np.flatnonzero(result.changed[:answers, places].any(axis=1)).tolist()]:
         row: Row = {
             "answer": "" if i < 0 else str(i + 1),
             "what": "the row" if i < 0 else f"answer {i + 1}",
@@ -140,23 +144,41 @@ def point_data(result: Counterfactuals, found: Surface, answers: int) -> list[Ro
                 row[letter] = float(positions(np.asarray(result.cells[j][[i + 1]]))[0])
         if "missing" not in (row["x_text"], row["y_text"]):
             rows.append(row)
-    return rows[:1] + _together(rows[1:]) if rows and not rows[0]["answer"] else _together(rows)
+    reach = {
+        letter: 0.0 if nominal(kind) else float(np.ptp(positions(grid))) * _POINT / _SIZE
+        for letter, grid, kind in zip("xy", found.grids, kinds(result, found), strict=True)
+    }
+    return [row for row in rows if not row["answer"]] + _together([row for row in rows if row["answer"]], reach)
 
 
-def _together(rows: list[Row]) -> list[Row]:
-    """Answers at the same place as one point, named by the first of them."""
-    found: dict[tuple[str, str], Row] = {}
+def _places(result: Counterfactuals, found: Surface) -> list[int]:
+    return [result.column_names.index(name) for name in found.names]
+
+
+def _together(rows: list[Row], reach: dict[str, float]) -> list[Row]:
+    """Answers at nearly the same place as one point, named by the first of them."""
+    found: list[Row] = []
     for row in rows:
-        place = (row["x_text"], row["y_text"])
-        other = found.get(place)
-        if other is None:
-            found[place] = row
+        near = [k for k, other in enumerate(found) if _covers(row, other, reach)]
+        if not near:
+            found.append(row)
             continue
+        other = found[near[0]]
         what = f"{other['what'].replace('answer ', 'answers ')}, {row['answer']}"
         first = other["answer"].removesuffix("+")
         said = f"{other['said']}, {row['said']}"
-        found[place] = {**other, "answer": f"{first}+", "what": what, "said": said, "own": other["own"] and row["own"]}
-    return list(found.values())
+        found[near[0]] = {
+            **other, "answer": f"{first}+", "what": what, "said": said, "own": other["own"] and row["own"],
+        }  # fmt: skip
+    return found
+
+
+def _covers(one: Row, other: Row, reach: dict[str, float]) -> bool:
+    """Whether two points would cover each other."""
+    return all(
+        abs(one[letter] - other[letter]) <= far if letter in one else one[f"{letter}_text"] == other[f"{letter}_text"]
+        for letter, far in reach.items()
+    )
 
 
 def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
@@ -180,6 +202,8 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     legend = ["cross: the row", _edge_words(result, found)]
     legend += ["hollow: answers that change other features, too"] if not all(row["own"] for row in points) else []
     legend += ["+: several answers there"] if any(row["answer"].endswith("+") for row in points) else []
+    elsewhere = np.flatnonzero(~result.changed[:answers, _places(result, found)].any(axis=1)) + 1
+    legend += [f"not drawn: answers that change neither ({runs(elsewhere.tolist())})"] if len(elsewhere) else []
     what = f"The prediction over {found.names[0]} and {found.names[1]}, all else as in the row"
     said = ["; ".join(legend), *(note for note in notes(result, answers) if not note.startswith("unchanged"))]
     return told(chart, result, options, what, said, sizes[0] + 120)

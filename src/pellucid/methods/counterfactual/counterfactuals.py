@@ -57,6 +57,7 @@ from pellucid.methods.counterfactual.search.pool import NearestObserved
 from pellucid.methods.counterfactual.search.problem import Found, Problem
 from pellucid.methods.counterfactual.search.robustness import robustness, under_refits
 from pellucid.methods.counterfactual.search.scene import aim, observed, read_surface, surface_of
+from pellucid.methods.counterfactual.search.walk_back import undone
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -196,10 +197,13 @@ def _valid_as_emitted(problem: Problem, table: Any, rows: FloatArray) -> AnyArra
 
 
 def _best_effort(problem: Problem) -> FloatArray:
-    """The nearest miss, where it is nearer to the target than the row itself."""
+    """The nearest miss, where it is nearer to the target than the row itself, with nothing changed in vain."""
     rows, miss = nearest_miss(problem)
     own = problem.miss(problem.x[None])[0]
-    return rows if len(rows) and miss < own else rows[:0]
+    if not len(rows) or miss >= own:
+        return rows[:0]
+    problem.asked.budget = None  # one row more for each change
+    return problem.run.unless_interrupted(lambda: undone(problem, rows[0])[None], rows)
 
 
 def _result(
@@ -232,6 +236,7 @@ def _result(
         proven=bool(found.proven and (not miss if len(rows) else not len(found.rows))),
         lower=lower,
         nearest_miss=miss,
+        own_miss=float(problem.target.miss(problem.target.outputs(predictor, own))[0]),
         obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),
         hypervolume=float(found.notes.get("hypervolume", np.nan)),
         scene=Scene(observed(data.schema), aim(problem, rows)),

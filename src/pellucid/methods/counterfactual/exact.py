@@ -14,7 +14,8 @@ tell the values of their columns apart one by one.
 
 When it misleads. (1) The proof is about this model and this distance; a near answer may be far from any real row.
 (2) The nearest answer stands right behind a threshold: a slightly different model may not honour it. (3) Continuous
-features have no nearest value behind an open end: the next number that the table can hold is taken. (4) Where the time
+features have no nearest value behind an open end: the next number that the table can hold is taken; of a number with
+more than 200,000 steps, sums over features are proven up to one step. (4) Where the time
 ends first, the best so far is given with the bound that was proven (``lower``), and relations of features with too many
 values to list, as well as feasible=, leave a bound instead of a proof.
 
@@ -37,12 +38,11 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.errors import InputError
 from pellucid.methods.counterfactual.search import local
 from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells
-from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.judge import Judge, Rounding
 from pellucid.methods.counterfactual.search.knapsack import Knapsack
 from pellucid.methods.counterfactual.search.problem import Found, OutOfBudget, Problem
 from pellucid.methods.counterfactual.search.robustness import ask_with_surroundings
-from pellucid.methods.counterfactual.search.sum_options import SumTerms, options_of
+from pellucid.methods.counterfactual.search.sum_options import SumTerms, is_smooth, options_of
 from pellucid.methods.counterfactual.search.sums_wanted import NotInSums, ends_of_sums
 from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_of
 from pellucid.models.linear import Unlike
@@ -135,7 +135,7 @@ def _of_sums(problem: Problem) -> _Question | str:
     size = float(np.abs(sums).max() + sum(np.abs(part.gain).max(initial=0.0) for part in options))
     single = bool((weights.astype(np.float32) == weights).all())
 
-    smooth = frozenset(j for j, choices in enumerate(problem.choices) if _is_smooth(choices))
+    smooth = frozenset(j for j, choices in enumerate(problem.choices) if is_smooth(choices))
     largest = problem.cost.norm == "max"
     if largest and (smooth or problem.max_changes is not None):
         return "the largest change of a sum over features is bounded for listed values and any number of changes only"
@@ -164,11 +164,6 @@ def _of_sums(problem: Problem) -> _Question | str:
     return _Question(problem, cells, regions, make, _LOOKS_AT_SUMS, smooth)
 
 
-def _is_smooth(choices: Choices) -> bool:
-    """Whether a feature may be any number."""
-    return choices.values is None and choices.step == 0.0 and not choices.fixed
-
-
 def _regions(
     problem: Problem, link: str, n_sums: int, size: float, *, probability: bool, single: bool
 ) -> list[Rounding]:
@@ -176,6 +171,13 @@ def _regions(
     target, predictor = problem.target, problem.predictor
     ends = [ends_of_sums(target, region, predictor, link, n_sums, probability=probability) for region in target.regions]
     return [Rounding(each, size, single) for each in ends]
+
+
+def _beyond(at: float, way: float, step: float) -> FloatArray:
+    """Values at and just beyond a place: by parts of the way, or by single steps."""
+    if step == 0.0:
+        return at + np.array([0.0, 1e-12, 1e-10, 1e-9, 1e-8]) * way
+    return (np.floor(at / step) + np.array([0.0, 1.0, 2.0])[:: 1 if way > 0 else -1] - (way < 0)) * step
 
 
 @dataclass(frozen=True)
@@ -309,15 +311,19 @@ class _Question:
             return _Best(row, search.lower, search.proven)
         player = self.cells.players[mixture.player]
         first, second = player.codes[list(mixture.options), 0]
-        if player.features[0] in self.smooth:
-            for more in (0.0, 1e-12, 1e-10, 1e-9, 1e-8):
+        j, step_cost = player.features[0], 0.0
+        if j in self.smooth:
+            step = self.problem.choices[j].step
+            for value in _beyond(first + mixture.share * (second - first), second - first, step):
                 mixed = self.cells.row(mixture.row)
-                mixed[player.features[0]] = first + (mixture.share + more) * (second - first)
+                mixed[j] = value
+                mixed = self.problem.snap(mixed[None])[0]
                 kept = not len(forbidden) or not (self._changed(mixed) | ~forbidden).all(axis=1).any()
                 if kept and self.problem.allowed(mixed[None])[0] and self.problem.valid(mixed[None])[0]:
                     row = mixed
                     break
-        proven = row is not None and self.problem.cost.total(row[None])[0] <= mixture.bound * (1 + _CLOSE)
+            step_cost = abs(float(np.diff(self.problem.cost.of(j, np.array([second - step, second])))[0]))
+        proven = row is not None and self.problem.cost.total(row[None])[0] <= mixture.bound * (1 + _CLOSE) + step_cost
         return _Best(row, mixture.bound, bool(proven))
 
     def _without_relations(self, found: _Best, go_on: Callable[[], bool]) -> _Best:

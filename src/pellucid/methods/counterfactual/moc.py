@@ -4,7 +4,7 @@ Reference. Dandl, Molnar, Binder and Bischl 2020, "Multi-objective counterfactua
 
 Definition. Of all allowed rows z, those that no other row beats in all four objectives, less being better:
 
-    o1 = how far f(z) is from the target (0: reached)      o2 = Gower's distance of z from x
+    o1 = how far f(z) is from the target (0: reached)      o2 = distance of z from x (Gower's, unless told)
     o3 = number of changed features                        o4 = Gower's distance of z from the nearest row of the data
 
 Estimator. NSGA-II on mixed variables: numbers are mixed, levels are crossed, mutation takes values of observed rows
@@ -66,14 +66,18 @@ def front(problem: Problem, observed: NearestObserved | None = None, notes: Mapp
     found = objectives(problem, rows, observed or NearestObserved(problem.data, _KEPT_ROWS))[:, 1:]
     kept = non_dominated(found)
     reference = np.array([1.0, len(problem.players) + 1.0, 1.0])
+    found[:, 0] = _gower(problem, rows)  # whatever the distance: its box has ends
     told = {"hypervolume": hypervolume(found[kept], reference), "trade_offs": int(kept.sum())}
     return Found(rows[kept], notes={**told, **(notes or {})})
 
 
 def objectives(problem: Problem, rows: FloatArray, observed: NearestObserved) -> FloatArray:
     """o1 to o4 of rows of codes; the model is asked."""
-    gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
-    return np.column_stack([problem.miss(rows), gower, problem.changes(rows), observed(rows)])
+    return np.column_stack([problem.miss(rows), problem.cost.total(rows), problem.changes(rows), observed(rows)])
+
+
+def _gower(problem: Problem, rows: FloatArray) -> FloatArray:
+    return np.asarray(RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0])
 
 
 class _Evolution:

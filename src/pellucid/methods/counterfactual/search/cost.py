@@ -24,6 +24,7 @@ from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.errors import InputError
 
+_FREE = 1e-9  # what costs nothing is still changed no more than needed
 DISTANCES = ("gower", "manhattan", "changes", "l1", "l2", "linf")
 
 
@@ -63,8 +64,9 @@ class Cost:
         return np.asarray(apart**self.power * self.weights + self.per_change * self.changed(rows))
 
     def shown(self, cost: FloatArray) -> FloatArray:
-        """Costs as people read them: the root of a sum of squares."""
-        return np.asarray(np.sqrt(cost) if self.power == 2 else cost)
+        """Costs as people read them: the root of a sum of squares, nothing for what costs nothing."""
+        told = np.round(cost, 7) if (self.weights == _FREE).any() else cost
+        return np.asarray(np.sqrt(told) if self.power == 2 else told)
 
     def total(self, rows: FloatArray) -> FloatArray:
         """What each row costs."""
@@ -98,7 +100,7 @@ def read_cost(
             levels[j] = _levels(data, j, price)
             weights[j] = 1.0
         else:
-            weights[j] = bounded(f"costs[{name!r}]", price, least=0) * learnt.unit[j]
+            weights[j] = max(bounded(f"costs[{name!r}]", price, least=0) * learnt.unit[j], _FREE)
     return Cost(
         x,
         learnt,

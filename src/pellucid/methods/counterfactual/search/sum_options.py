@@ -1,7 +1,7 @@
 """A problem in options: what each value of a feature adds to the sums of a linear or additive model, and what it costs.
 
-All allowed values are options. Of a feature with any number as a value some 2,000 stand for the others; where it adds
-up linearly the answer is then moved to the very place where the target begins.
+All allowed values are options. Of a feature with any number as a value, or with more than 200,000 steps, some 2,000
+stand for the others; where it adds up linearly the answer is then moved to the very place where the target begins.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells, Player, listed_codes, player_at
+from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.knapsack import Options
 from pellucid.methods.counterfactual.search.problem import Problem
 from pellucid.models import Predictor
@@ -90,17 +91,24 @@ def options_of(known: SumTerms, problem: Problem) -> tuple[Cells, list[Options],
     return Cells(problem, tuple(players)), options, known.form.sums(own)[0]
 
 
+def is_smooth(choices: Choices) -> bool:
+    """Whether a feature may be any number, or so many that a few stand for the others."""
+    if choices.values is not None or choices.fixed:
+        return False
+    return choices.step == 0.0 or (choices.high - choices.low) / choices.step > _MOST
+
+
 def _codes(known: SumTerms, problem: Problem, j: int) -> FloatArray:
     choices = problem.choices[j]
     if problem.nominal[j] or choices.values is not None or not problem.free[j]:
         return listed_codes(problem, j)
-    if choices.step > 0:
+    if choices.step > 0 and not is_smooth(choices):
         first, last = np.ceil(choices.low / choices.step - 1e-9), np.floor(choices.high / choices.step + 1e-9)
-        if last - first > _MOST:
-            raise NotInCells(f"{problem.data.schema.features[j].name!r} has too many values to list; narrow ranges=")
         values = np.round(np.arange(first, last + 1) * choices.step, choices.decimals)
     elif j in known.slopes:
-        values = np.linspace(choices.low, choices.high, _POINTS)
+        values = choices.snap(np.linspace(choices.low, choices.high, _POINTS))
+    elif choices.step > 0:
+        raise NotInCells(f"{problem.data.schema.features[j].name!r} has too many values to list; narrow ranges=")
     else:
         name = problem.data.schema.features[j].name
         raise NotInCells(f"{name!r} may be any number and does not add up linearly; list values in ranges=")

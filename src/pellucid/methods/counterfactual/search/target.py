@@ -99,6 +99,8 @@ def read_target(given: Any, predictor: Predictor, own: FloatArray) -> Target:
     """The target that a user asks for; ``own`` (outputs,) is the full prediction of the row."""
     if isinstance(given, Target):
         return given
+    if isinstance(given, np.ndarray | np.generic):
+        given = given.tolist()
     if predictor.classes is not None:
         found = _classes(given, predictor, own)
         if found is not None:
@@ -201,12 +203,19 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
     if isinstance(given, tuple | list) and len(given) == 2 and all(end is None or is_number(end) for end in given):
         low, high = (-np.inf if given[0] is None else given[0]), (np.inf if given[1] is None else given[1])
         if low <= high:
-            return float(low), float(high), f"in [{_said(low)}, {_said(high)}]"
+            return float(low), float(high), _between(float(low), float(high))
+        raise InputError(f"target={given!r} has its low end above its high one; turn them round.")
     raise InputError(
         f"target={given!r} is not understood; give a number, a comparison such as '>= 1000', an interval (low,"
         " high) or,"
         " for a classifier, a class."
     )
+
+
+def _between(low: float, high: float) -> str:
+    if low == -np.inf:
+        return f"<= {_said(high)}"
+    return f">= {_said(low)}" if high == np.inf else f"in [{_said(low)}, {_said(high)}]"
 
 
 def _compared(sign: str, number: float) -> tuple[float, float]:
@@ -258,6 +267,7 @@ def _class_of(given: Any, predictor: Predictor) -> int | None:
         )
     if isinstance(given, Iterable | Mapping):
         return None
+    given = given.item() if isinstance(given, np.generic) else given
     same = [
         k for k, label in enumerate(labels) if isinstance(label, bool) == isinstance(given, bool) and label == given
     ]

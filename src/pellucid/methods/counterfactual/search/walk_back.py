@@ -13,6 +13,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.counterfactual.search.problem import ALIKE, Problem
 
+TRIFLE = 1e-9  # for a change that a function of rows finds worth nothing
 FINE = 1e-3  # of a change: what is bisected more finely no longer matters
 
 
@@ -25,6 +26,18 @@ def walk_back(problem: Problem, rows: FloatArray, rounds: int = 12) -> FloatArra
         if not walk.step():
             break
     return walk.rows
+
+
+def undone(problem: Problem, row: FloatArray) -> FloatArray:
+    """A row that misses the target, without the changes that bring it no nearer; the dearest are tried first."""
+    parts = problem.cost.parts(row[None])[0]
+    for columns in sorted(problem.players, key=lambda columns: -parts[list(columns)].sum()):
+        tried = row.copy()
+        tried[list(columns)] = problem.x[list(columns)]
+        tried = problem.snap(tried[None])
+        if problem.changed(row[None])[0, list(columns)].any() and problem.allowed(tried)[0]:
+            row = tried[0] if problem.miss(tried)[0] <= problem.miss(row[None])[0] else row
+    return row
 
 
 class _Walk:
@@ -41,14 +54,20 @@ class _Walk:
         tries, owner, player = self._tries()
         if not len(tries):
             return False
-        before = self.problem.cost.total(self.rows)
-        cost, fits = self.problem.cost.total(tries), self.problem.allowed(tries)
+        before = self._cost(self.rows)
+        cost, fits = self._cost(tries), self.problem.allowed(tries)
         fits &= cost < before[owner] - ALIKE
         good = np.zeros(len(tries), dtype=np.bool_)
         good[fits] = self.problem.valid(tries[fits]) if fits.any() else False
         for i in np.unique(owner):
             self._learn(int(i), tries, cost, good, np.flatnonzero(owner == i), player)
         return True
+
+    def _cost(self, rows: FloatArray) -> FloatArray:
+        """What rows cost; a function may find changes worth nothing, and those that are not needed cost a trifle."""
+        cost = self.problem.cost
+        total = cost.total(rows)
+        return total if cost.separable else total + TRIFLE * cost.distance.apart(rows, cost.x).sum(axis=1)
 
     def _tries(self) -> tuple[FloatArray, IntArray, IntArray]:
         changed = self.problem.changed(self.rows)
