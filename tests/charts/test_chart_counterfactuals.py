@@ -118,7 +118,7 @@ def test_titles_are_findings(found, classes):
     for kind in ("changes", "table", "parallel", "surface"):
         assert " ".join(found.plot(kind=kind).spec["title"]["text"]).startswith(found.headline().removesuffix("."))
     assert "Pareto front" in str(classes.plot(kind="pareto").spec["title"])
-    assert f"Of the {len(classes)} answers" in str(classes.plot(kind="frequency").spec["title"])
+    assert f"Over the {len(classes)} answers" in str(classes.plot(kind="frequency").spec["title"])
     assert len(classes.headline()) < 200  # of thirty changes three are named
 
 

@@ -23,7 +23,7 @@ def slow_twin(data, rows):
     found = np.zeros((len(rows), len(data.schema.features)))
     for j, feature in enumerate(data.schema.features):
         for i, code in enumerate(rows.codes(j)):
-            if not feature.nominal and feature.high > feature.low and code == code:
+            if not feature.nominal and feature.high > feature.low and not np.isnan(code):
                 found[i, j] = max(feature.low - code, code - feature.high) / (feature.high - feature.low)
     return found
 

@@ -266,14 +266,14 @@ def test_a_model_that_has_to_be_asked_costs_no_more_than_is_said(players: int, g
     estimated = "±" in part(document, "rows")["cards"][0]["table"]["rows"][0][-1]
     assert estimated == ("estimates" in text)
     kind = "estimates" if estimated else "exact"
-    golden("report", f"rows of a model that has to be asked, {kind}", map(masked, part(document, "rows")["intro"][1:]))
+    golden("report", f"rows of a model that has to be called, {kind}", map(masked, part(document, "rows")["intro"][1:]))
     assert estimated == (players > 5)
 
 
 def test_estimates_without_visible_error_are_not_called_exact(linear: Any, golden: Any) -> None:
     intro = part(chapters(linear([1.0] * 18)), "rows")["intro"][1:]
     assert "estimates" in intro[0]
-    golden("report", "rows of a model that has to be asked, estimates without visible error", map(masked, intro))
+    golden("report", "rows of a model that has to be called, estimates without visible error", map(masked, intro))
 
 
 def test_a_model_that_is_read_is_asked_for_hardly_anything(sums: Any) -> None:

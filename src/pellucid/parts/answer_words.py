@@ -65,7 +65,7 @@ def headline(found: PartCounterfactuals) -> str:
             f" {found.said[0]}."
         )
     if not len(found):
-        return f"No way was found to change the {whole} so that the model predicts {found.target}."
+        return f"No change of the {whole} was found with which the model predicts {found.target}."
     if not found.changed[0].any():
         return (
             f"Nothing has to change: the model already predicts {found.said[0]}, which meets the target"

@@ -180,7 +180,7 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     legend = ["cross: the row", _edge_words(result, found)]
     legend += ["hollow: answers that change other features, too"] if not all(row["own"] for row in points) else []
     legend += ["+: several answers there"] if any(row["answer"].endswith("+") for row in points) else []
-    what = f"The prediction over {found.names[0]} and {found.names[1]}, all else as in the row"
+    what = f"The prediction over {found.names[0]} and {found.names[1]}, everything else as in the row"
     said = ["; ".join(legend), *(note for note in notes(result, answers) if not note.startswith("unchanged"))]
     return told(chart, result, options, what, said, sizes[0] + 120)
 
