@@ -11,6 +11,8 @@ from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
 from pellucid.diagnostics.interactions import weak_joint
+from pellucid.diagnostics.sampling_noise import missed_tolerance
+from pellucid.parts.checks import _absence
 
 # A prediction, a contribution or a constant that is neither a percentage nor in points.
 BARE = re.compile(
@@ -118,6 +120,21 @@ def test_one_fact_about_several_features_is_one_caveat():
         partner = re.search(r"correlated with (x\d)", said.message)[1]
         assert partner not in said.message.partition("The same holds for")[2]  # said already
     assert "ale(('x0', 'x2'))" in next(c for c in ex.pdp(("x0", "x2")).caveats if c.code == "off-data").advice
+
+
+def test_a_tolerance_that_was_missed_is_told_in_points(people):
+    found = people.shap(3)
+    missed = replace(found, se=np.full_like(found.values, 0.02))
+    missed.settings["tolerance"] = 0.01
+    (said,) = missed_tolerance(missed)
+    assert "1 pp" in said.message
+    assert "±3.92 pp" in said.message
+
+
+def test_predictions_of_an_image_without_its_parts_are_told_in_percent():
+    part = [np.array([share]) for share in (0.2, 0.3, 0.9)]
+    (said,) = _absence(part[0], part[1], {"absent=0": part[2]}, "probability")
+    assert all(share in said.message for share in ("20% here", "90% with absent=0", "30%"))
 
 
 def test_a_weak_joint_effect_is_told_for_its_class_and_in_points():

@@ -102,7 +102,9 @@ def ale_caveats(
     if second_order is not None:
         with run.checking():
             caveats.extend(
-                bins_and_orders.order_dependence(data, chosen[0], points[0], values, second_order, recompute)
+                bins_and_orders.order_dependence(
+                    data, chosen[0], points[0], values, second_order, recompute, str(predictor.scale)
+                )
             )
     return tuple(caveats)
 
