@@ -309,7 +309,7 @@ def _order_caveat(
     worst, message, feature = 0.0, "", ""
 
     def amount(value: float) -> str:
-        return quantity(float(value), result.scale, change=True)
+        return quantity(value, result.scale, change=True)
 
     for i, path in enumerate(paths[:_CHECKED]):
         gains = _gains_in_orders(worths, i, path)
@@ -323,7 +323,7 @@ def _order_caveat(
             tried = "over all orders" if len(path) <= _LISTED else "over the orders that were tried"
             message = (
                 f"The contribution of {feature}{of} in row {result.row_labels.name(i)} runs from"
-                f" {amount(low[s, k])} to {amount(high[s, k])} {tried} in which the features can enter;"
+                f" {amount(float(low[s, k]))} to {amount(float(high[s, k]))} {tried} in which the features can enter;"
                 f" that is {percent(worst)} of the largest contribution."
             )
     if worst <= ORDER_SHARE:
