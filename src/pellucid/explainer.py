@@ -96,7 +96,7 @@ class Explainer(
         None: a bar when work is long and the terminal interactive; True, False, or a function
         ``(done, total)``.
     checks
-        Whether to run the diagnostics behind `caveats` (they ask the model for some further rows).
+        Whether to run the diagnostics behind `caveats` (they evaluate the model at some further rows).
 
     Examples
     --------
@@ -202,8 +202,8 @@ class Explainer(
         summary), how it responds (feature effects), and any row and any feature to choose in the page, with what-if
         along curves that were computed beforehand. ``detail="full"`` adds several measures of importance side by side,
         interactions, the model in parts, correlated features, and a typical, the extreme and an unusual row one by
-        one, by Shapley values, local surrogates (LIME) and anchors. A model that has to be asked, above all a slow one,
-        is asked about fewer rows; what is left out for that reason is named with the call that has it.
+        one, by Shapley values, local surrogates (LIME) and anchors. A model that has to be called, above all a slow
+        one, is evaluated at fewer rows; what is left out for that reason is named with the call that has it.
 
         ``top`` is the number of features whose effects are shown; ``rows`` are rows to explain, by their positions, as
         in ``rows=[3, 17]``.

@@ -1646,13 +1646,13 @@ def _in_two_ways(model, row, **options):
     return agreement(ex.shap(row), ex.lime(row, **options), checks=ex._checks)
 
 
-@fires("ways-disagree")
+@fires("methods-disagree")
 def beyond_the_top_of_a_hill():
     found = _in_two_ways(lambda X: 3 * np.exp(-2 * (X[:, 0] - 1.2) ** 2), np.array([1.8, 0.5]), width=0.3)
     return found, 2.0  # one minus the cosine of opposite directions
 
 
-@silent("ways-disagree")
+@silent("methods-disagree")
 def a_linear_model_in_two_ways():
     return _in_two_ways(plus, np.array([1.8, 0.5]))
 

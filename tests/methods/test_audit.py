@@ -31,7 +31,7 @@ def test_a_clean_model_is_left_alone(seed):
     assert found.caveats == ()
     assert found.severity == 0.0
     assert [line.topic for line in found.lines] == [
-        "steadiness", "score", "overfitting", "correlated features", "one feature changed", "two rows mixed",
+        "reproducibility", "score", "overfitting", "correlated features", "one feature changed", "two rows mixed",
         "every feature drawn alone", "hidden reliance",
     ]  # fmt: skip
     assert found.line("hidden reliance").value == 0.0
@@ -88,7 +88,7 @@ def test_a_random_model_is_unsteady():
     rng = np.random.default_rng(0)
     found = Explainer(lambda Z: Z[:, 0] + rng.normal(size=len(Z)), X, y).audit()
     assert "unsteady-model" in codes(found)
-    assert found.line("steadiness").value > 0.05
+    assert found.line("reproducibility").value > 0.05
 
 
 def test_correlated_features_and_what_perturbing_them_does():
@@ -118,7 +118,7 @@ def test_a_model_that_hides_from_synthetic_rows_is_found_out_and_its_halves_are_
 def test_little_data_leaves_little_to_say():
     X = np.arange(10.0)[:, None]
     found = Explainer(lambda Z: Z[:, 0], X).audit()
-    assert [line.topic for line in found.lines] == ["steadiness"]
+    assert [line.topic for line in found.lines] == ["reproducibility"]
     assert found.caveats == ()
 
 

@@ -32,7 +32,7 @@ FITS = {("catboost", "1.2.7")}  # wants numpy 1, with which pellucid does not wo
 BESIDES = {"scikit-learn": ("skops",), "onnx": ("skl2onnx", "onnxruntime")}
 # ONNX is read through ONNX Runtime: the earliest that pyproject.toml allows.
 TOGETHER = {("onnx", "1.16"): ("onnxruntime==1.19.*", "skl2onnx==1.17.*")}
-# What the releases that are installed do not hand out in a form that can be read; the model is asked then.
+# What the releases that are installed do not hand out in a form that can be read; the model is called then.
 NOT_READ = {
     ("xgboost", "several targets in one leaf"): ("2.0", "2.1", "3.0"),  # they store no cover
     ("xgboost", "several quantiles"): (LATEST,),  # it sorts them, so that they are no sums
@@ -123,7 +123,7 @@ def judged(installed: Environment, found: dict[str, object]) -> tuple[str, bool]
     if "library" in found:
         return "not opened", True
     if "refused" in found:
-        return "asked", installed.release in NOT_READ.get((installed.library, str(found["case"])), ())
+        return "called", installed.release in NOT_READ.get((installed.library, str(found["case"])), ())
     worst = max(float(found.get(part, 0.0)) for part in ("sums", "contributions"))  # type: ignore[arg-type]
     right = worst <= WIDTH.get(installed.library, 1e-9) and found["method"] == "tree"
     return ("read" if right else f"WRONG by {worst:.0e}, {found['method']}"), right
@@ -166,13 +166,13 @@ def _summary(by_release: dict[str, str]) -> str:
 
 _INTRODUCTION = """# Which models are read from which release
 
-Ensembles of trees are read, not asked: their structure is taken from the model that the installed library has in memory. Each
+Ensembles of trees are read, not called: their structure is taken from the model that the installed library has in memory. Each
 column is an installed release. It was given models that every release of the table had fitted and saved, and what was read
 was compared with the library's own raw predictions and contributions, to 1e-9 of the largest number (1e-6 for XGBoost and ONNX
 Runtime, which add up single-precision numbers). CatBoost 1.2.7, which needs numpy 1, only fitted and saved.
 
 - **read**: exactly, whichever release fitted the model.
-- **asked**: the trees are not stored in a form that can be read, or do not add up to the predictions. The answer is that of the model all
+- **called**: the trees are not stored in a form that can be read, or do not add up to the predictions. The answer is that of the model all
   the same, but comes by asking it, and carries the caveat `not-trees`: it names what was not understood, and how many rows the
   model was called for.
 - **not opened**: the library itself does not open a model of that release, or cannot ask it.

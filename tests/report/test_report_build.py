@@ -113,7 +113,7 @@ def test_what_holds_for_the_data_is_said_once_at_the_top(demo_document: dict[str
     assert all(chip["id"] in anchors for card in cards for chip in card["chips"])
     listed = {topic for topic, *_ in trust["table"]["rows"]}
     assert "Correlated features" not in listed  # what is bad stands in the caveat
-    assert "Steadiness" in listed
+    assert "Reproducibility" in listed
 
 
 def test_charts_have_no_title_and_no_address(demo_document: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ Range = Annotated[
     list[str] | None,
     typer.Option("--range", help="Where a column may go: amount:0..5000, or job:a|b; may be given several times."),
 ]
-Budget = Annotated[int | None, typer.Option("--budget", min=1, help="Model rows asked at most.")]
+Budget = Annotated[int | None, typer.Option("--budget", min=1, help="Model rows evaluated at most.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Seconds that the search takes at most.")]
 Out = Annotated[
     Path | None,

@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations import Caveat
-from pellucid.words import listed, number, percent, value_name
+from pellucid.words import listed, percent, quantity, value_name
 
 # Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).
 Recompute = Callable[[Data, dict[str, Any]], tuple[FloatArray, FloatArray]]
@@ -80,9 +80,9 @@ def _change(curves: list[tuple[FloatArray, FloatArray]]) -> float:
 
 
 def order_dependence(
-    data: Data, j: int, points: FloatArray, values: FloatArray, second: IntArray, recompute: Recompute
+    data: Data, j: int, points: FloatArray, values: FloatArray, second: IntArray, recompute: Recompute, scale: str
 ) -> Iterator[Caveat]:
-    """The effect of each category under the second-best order."""
+    """The effect of each category under the second-best order; effects are changes on a ``scale``."""
     feature = data.schema.features[j]
     order, other = recompute(data, {"order": feature.decode(second.astype(np.float64)).tolist()})
     place = {float(code): k for k, code in enumerate(order)}
@@ -96,7 +96,7 @@ def order_dependence(
             message=(
                 f"The effect of {feature.name} depends on the order of its categories ({shown}): under the next best"
                 f" order it changes by up to {percent(change)} of its height"
-                f" ({number(float(np.abs(again - values).max()))})."
+                f" ({quantity(float(np.abs(again - values).max()), scale, change=True, sign=False)})."
             ),
             value=change,
             threshold=_UNSTABLE,

@@ -111,10 +111,8 @@ def sage_caveats(
     caveats.extend(few_data.few_rows_in_all(data, "Importances"))
     if data.y is not None:
         caveats.extend(_on_training_rows(predictor, data, run, loss, baseline, y))
-    for i in np.argsort(-values, kind="stable")[:_TOP]:
-        player = players[names[i]]
-        if len(player) == 1:
-            caveats.extend(off_data.off_data_caveat(data, player[0], run, verb="sage", method="SAGE"))
+    top = off_data.singles(players, [names[i] for i in np.argsort(-values, kind="stable")[:_TOP]])
+    caveats.extend(off_data.off_data_once(data, top, run, verb="sage", method="SAGE"))
     caveats.extend(correlated.split_importance(data, run, players, values))
     return tuple(caveats)
 
@@ -136,10 +134,9 @@ def variance_caveats(
     caveats = list(general_caveats(predictor, data, run))
     overall = total.mean(axis=-1)
     caveats.extend(correlated.independence_assumed(data, run, players, overall))
-    names = np.array(list(players), dtype=object)[np.argsort(-overall, kind="stable")][:_TOP]
-    for name in names:
-        if len(players[name]) == 1 and overall[list(players).index(name)] >= _NOTICED:
-            caveats.extend(off_data.off_data_caveat(data, players[name][0], run, verb="sobol", method=method))
+    names = list(players)
+    top = [names[i] for i in np.argsort(-overall, kind="stable")[:_TOP] if overall[i] >= _NOTICED]
+    caveats.extend(off_data.off_data_once(data, off_data.singles(players, top), run, verb="sobol", method=method))
     caveats.extend(sampling_noise.wide_intervals(players, total, half, run, tolerance))
     caveats.extend(overfitting.not_borne_out(predictor, data, run, players, total))
     return tuple(caveats)
@@ -256,11 +253,8 @@ def interaction_caveats(data: Data, players: Players, result: Interactions, run:
     more = [*interrupted(run)]
     if not run.interrupted:
         leading = dict.fromkeys(name for names in result.top(_TOP_SETS) for name in names)
-        for name in list(leading)[:_TOP_SETS]:
-            if len(players[name]) == 1:
-                more.extend(
-                    off_data.off_data_caveat(data, players[name][0], run, verb="interactions", method="this measure")
-                )
+        columns = off_data.singles(players, list(leading)[:_TOP_SETS])
+        more.extend(off_data.off_data_once(data, columns, run, verb="interactions", method="this measure"))
         more.extend(interactions.uncertain_costs(result))
         more.extend(interactions.turned_effects(result))
     new = {(caveat.code, caveat.feature): caveat for caveat in more}

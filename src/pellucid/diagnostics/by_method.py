@@ -53,9 +53,9 @@ def effect_caveats(
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
-    for j in chosen:
-        verb, method = ("pdp", "partial dependence") if average else ("ice", "ICE")
-        caveats.extend(off_data.off_data_caveat(data, j, run, verb=verb, method=method))
+    verb, method = ("pdp", "partial dependence") if average else ("ice", "ICE")
+    asked = data.schema.names[chosen[0]] if len(chosen) == 1 else tuple(data.schema.names[j] for j in chosen)
+    caveats.extend(off_data.off_data_once(data, chosen, run, verb=verb, method=method, asked=asked))
     if average and len(chosen) == 1:
         caveats.extend(heterogeneity_caveat(over, chosen, curves, rows))
     caveats.extend(few_data.support_caveat(data, chosen, points, counts))
@@ -102,7 +102,9 @@ def ale_caveats(
     if second_order is not None:
         with run.checking():
             caveats.extend(
-                bins_and_orders.order_dependence(data, chosen[0], points[0], values, second_order, recompute)
+                bins_and_orders.order_dependence(
+                    data, chosen[0], points[0], values, second_order, recompute, str(predictor.scale)
+                )
             )
     return tuple(caveats)
 
@@ -222,9 +224,8 @@ def attribution_caveats(
     if result.game == "marginal" and result.method not in ("tree", "linear"):
         caveats.extend(fooled_caveat(predictor, data, rows, players, run, verb="shap"))
     if result.game == "marginal":
-        for player in [players[name] for name in result.top(_TOP)]:
-            if len(player) == 1:
-                caveats.extend(off_data.off_data_caveat(data, player[0], run, verb="shap", method="the marginal game"))
+        columns = off_data.singles(players, result.top(_TOP))
+        caveats.extend(off_data.off_data_once(data, columns, run, verb="shap", method="the marginal game"))
     return tuple(caveats)
 
 
@@ -264,16 +265,15 @@ def lime_caveats(
         return (*caveats, *local_models.lossy_space(result, facts.told, facts.returned, facts.spread))
     caveats.extend(fooled_caveat(predictor, data, rows, players, run, verb="lime"))
     if facts.sampler != "correlated" or not kernel:
-        for name in result.top(_TOP):
-            members = players.get(name, ())
-            if len(members) == 1 and np.abs(result.values[:, result.feature_names.index(name)]).any():
-                caveats.extend(off_data.local_off_data(data, members[0], run, kernel))
+        place = {name: j for j, name in enumerate(result.feature_names)}
+        top = [name for name in result.top(_TOP) if name in players and np.abs(result.values[:, place[name]]).any()]
+        caveats.extend(off_data.local_off_data(data, off_data.singles(players, top), run, kernel))
     return tuple(caveats)
 
 
 def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
-    """Whether the ways disagree, and what is known against the local model and the rule of this row."""
-    yield from disagreement.ways_disagree(result)
+    """Whether the methods disagree, and what is known against the local model and the rule of this row."""
+    yield from disagreement.methods_disagree(result)
     yield from disagreement.two_scales(result)
     if result.local.settings.get("kernel") != "shap":
         yield from local_models.width_decides(result.local)

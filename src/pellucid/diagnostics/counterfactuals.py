@@ -58,7 +58,7 @@ def counterfactual_caveats(
             found.extend(_fragile(result))
         found.extend(_off_the_data(result))
         found.extend(_watched(result, answers))
-        found.extend(_uncontrollable(result, answers))
+        found.extend(_uncontrollable(data, result, answers))
         found.extend(_moved_apart(data, run, result, answers))
         found.extend(_not_the_world(data, run, result, answers))
     return tuple(found)
@@ -68,7 +68,7 @@ def _ended_early(answers: Answers) -> Iterator[Caveat]:
     if answers.early:
         yield Caveat(
             code="budget-spent",
-            message="The search ended with its budget of model rows or its time: nearer answers may have been missed.",
+            message="The search used up its budget of model rows or its time: nearer answers may have been missed.",
             value=1.0,
             threshold=0.0,
             advice="Raise budget= or seconds=, or fix features that matter little.",
@@ -105,12 +105,12 @@ def _rashomon(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
         yield Caveat(
             code="rashomon",
             message=(
-                f"{len(sets)} sets of features, none a part of another, would do at no more than twice the distance"
+                f"{len(sets)} different sets of features would do at no more than twice the distance"
                 f" ({'; '.join(first)}{'; ...' if len(sets) > 3 else ''}): no single answer is the explanation."
             ),
             value=float(len(sets)),
             threshold=float(_SETS),
-            advice="Say by fixed= and costs= what can be changed and at what cost, or ask for more answers (n=).",
+            advice="State with fixed= and costs= what can be changed and at what cost, or ask for more answers (n=).",
         )
 
 
@@ -120,8 +120,8 @@ def _off_the_data(result: Counterfactuals) -> Iterator[Caveat]:
         yield Caveat(
             code="off-data-answer",
             message=(
-                f"The first answer is farther from the nearest real row than {percent(far)} of the rows are from each"
-                " other: the model was hardly trained there."
+                f"The first answer is farther from the nearest real row than {percent(far)} of the real rows are from"
+                " theirs: the model was hardly trained there."
             ),
             value=far,
             threshold=_IMPLAUSIBLE,
@@ -160,7 +160,12 @@ def _watched(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
             )
 
 
-def _uncontrollable(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
+def _or_upwards(data: Data, name: str) -> str:
+    """Of a number: it may also be allowed to grow, as people do."""
+    return "" if data.schema.features[data.schema.index(name)].nominal else f", or monotone={{{name!r}: 'up'}}"
+
+
+def _uncontrollable(data: Data, result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
     """The nearest answer changes what people cannot, and nobody said whether it may."""
     said = {name for key in ("monotone", "ranges", "costs") for name in (result.settings.get(key) or {})}
     for j in np.flatnonzero(result.changed[0]):
@@ -175,13 +180,13 @@ def _uncontrollable(result: Counterfactuals, answers: Answers) -> Iterator[Cavea
             message=f"The first answer{also} needs another {name}, which nobody can choose.",
             value=share,
             threshold=0.0,
-            advice=f"Say what may change: fixed={name!r}, or monotone={{{name!r}: 'up'}}.",
+            advice=f"Say what may change: fixed={name!r}{_or_upwards(data, name)}.",
             feature=name,
         )
 
 
 def _moved_apart(data: Data, run: Run, result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
-    """A feature is moved while one that goes with it stays."""
+    """A feature is moved while one that is correlated with it stays."""
     strengths = associations(data, run)
     if strengths is None:
         return
@@ -202,7 +207,7 @@ def _moved_apart(data: Data, run: Run, result: Counterfactuals, answers: Answers
                 ),
                 value=float(with_it[k]),
                 threshold=_ASSOCIATED,
-                advice="Say by relations= what holds between them, or make them one group (groups=).",
+                advice="State with relations= how they are related, or make them one group (groups=).",
                 feature=feature.name,
             )
 

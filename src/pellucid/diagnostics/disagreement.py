@@ -143,7 +143,7 @@ def two_scales(result: Agreement) -> Iterator[Caveat]:
         )
 
 
-def ways_disagree(result: Agreement) -> Iterator[Caveat]:
+def methods_disagree(result: Agreement) -> Iterator[Caveat]:
     """Contributions and effects that point in different directions, with the likelier reason."""
     if not result.likeness < IN_PART:
         return
@@ -160,7 +160,7 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
             "Read the local model for small changes to the row, the contributions for its difference from the average."
         )
     yield Caveat(
-        code="ways-disagree",
+        code="methods-disagree",
         message=(
             f"Contributions and local model {verdict(result.likeness)} (cosine similarity {number(result.likeness)})."
             f" {why}."

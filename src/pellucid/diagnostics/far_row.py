@@ -49,9 +49,11 @@ def far_row(data: Data, rows: Data) -> Iterator[Caveat]:
 def _beyond(data: Data, rows: Data) -> FloatArray:
     """``(rows, features)``: how far each value is outside its range, in widths of the range; levels never are."""
     found = np.zeros((len(rows), len(data.schema.features)))
-    for j, feature in enumerate(data.schema.features):
-        width = feature.high - feature.low
-        if not feature.nominal and width > 0:
-            codes = rows.codes(j)
-            found[:, j] = np.nan_to_num(np.maximum(feature.low - codes, codes - feature.high) / width)
+    ends = [(j, f.low, f.high) for j, f in enumerate(data.schema.features) if not f.nominal and f.high > f.low]
+    if ends:
+        columns = [j for j, _, _ in ends]
+        low, high = np.array([end[1:] for end in ends], dtype=np.float64).T
+        codes = np.column_stack([rows.codes(j) for j in columns])
+        outside = np.maximum(low - codes, codes - high) / (high - low)
+        found[:, columns] = np.where(np.isnan(outside), 0.0, outside)
     return found

@@ -206,7 +206,7 @@ def few_rows_in_all(data: Data, what: str) -> Iterator[Caveat]:
             message=f"{what} rest on only {_rows(len(data), size)}.",
             value=_TOO_FEW / size,
             threshold=1.0,
-            advice="Give more rows of data: with others they may differ much.",
+            advice="Give more rows of data: with others they may differ a lot.",
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Caveat, Interactions
 from pellucid.explanations.network import pooled_costs
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, number, percent, quantity
 
 _NOTICED = 0.1  # H that is worth a word
 _WEAK_JOINT = 0.02  # of the prediction's variance
@@ -36,15 +36,26 @@ def weak_joint(result: Interactions) -> Iterator[Caveat]:
     yield Caveat(
         code="weak-joint-effect",
         message=(
-            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because their effects are small: their"
-            f" joint effect has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction"
-            f" is {number(float(strength[s, k]))} in its units.{others}"
+            f"{listed(names)} have a large H ({number(float(values[s, k]))}{_for(result, int(k))}) because their"
+            f" effects are small: their joint effect has {percent(float(joint[s, k]))} of the variance of the"
+            f" prediction, and their interaction is {_size(result, float(strength[s, k]))}.{others}"
         ),
         value=float(values[s, k]),
         threshold=_NOTICED,
         advice="Compare `strength`, or use normalize=False.",
         feature=names[0],
     )
+
+
+def _for(result: Interactions, k: int) -> str:
+    """Which of several outputs a number is of."""
+    return f" for {result.output_names[k]}" if len(result.output_names) > 1 else ""
+
+
+def _size(result: Interactions, strength: float) -> str:
+    """A strength in units of the prediction."""
+    own = "" if result.scale == "probability" else " in its units"
+    return f"{quantity(strength, result.scale, change=True, sign=False)}{own}"
 
 
 def above_one(result: Interactions) -> Iterator[Caveat]:
@@ -56,8 +67,8 @@ def above_one(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="above-one",
             message=(
-                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}, more than 1: single and joint effects"
-                " cancel, as with correlated features, so H is not a share here."
+                f"H of {listed(result.sets[s])}{_for(result, int(k))} is {number(float(values[s, k]))}, more than 1:"
+                " single and joint effects cancel, as with correlated features, so H is not a share here."
             ),
             value=float(values[s, k]),
             threshold=1.0,
@@ -81,8 +92,8 @@ def imprecise_interactions(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="imprecise",
             message=(
-                f"The value of {listed(result.sets[s])} is imprecise: {number(float(values[s, k]))}, 95% interval"
-                f" {number(float(low))} to {number(float(high))}."
+                f"The value of {listed(result.sets[s])}{_for(result, int(k))} is imprecise:"
+                f" {number(float(values[s, k]))}, 95% interval {number(float(low))} to {number(float(high))}."
             ),
             value=float(doubt[place, k]),
             threshold=_WIDE,

@@ -34,7 +34,7 @@ def not_additive(result: Attribution) -> Iterator[Caveat]:
             threshold=_RESIDUAL,
             advice=(
                 "A model whose predictions change from call to call, or with the other rows of a batch, has no"
-                " contributions that add up: make it steady first."
+                " contributions that add up: make it deterministic first."
             ),
         )
 

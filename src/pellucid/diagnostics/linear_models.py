@@ -20,10 +20,7 @@ def separated(certain: bool) -> Iterator[Caveat]:
     if certain:
         yield Caveat(
             code="separated",
-            message=(
-                "The classes are separated without a mistake: coefficients and standard errors have no finite best"
-                " value."
-            ),
+            message=("The classes are perfectly separated: coefficients and standard errors have no finite estimates."),
             value=1.0,
             threshold=0.0,
             advice="Fit with a penalty (ridge=0.01), or give more rows.",
@@ -36,8 +33,8 @@ def overdispersed(dispersion: float, *, remedy: str) -> Iterator[Caveat]:
         yield Caveat(
             code="overdispersed",
             message=(
-                f"The outcome scatters {number(dispersion)} times as much as its distribution does: intervals are too"
-                " narrow."
+                f"The outcome varies {number(dispersion)} times as much as its distribution allows (overdispersion):"
+                " intervals are too narrow."
             ),
             value=dispersion,
             threshold=OVERDISPERSED,
@@ -82,8 +79,8 @@ def uneven_variance(name: str, ratio: float) -> Iterator[Caveat]:
         yield Caveat(
             code="uneven-variance",
             message=(
-                f"The errors scatter more in some rows than in others: the standard error of {name} should be"
-                f" {number(ratio)} times as large."
+                "The errors vary more in some rows than in others (heteroscedasticity): the standard error of"
+                f" {name} should be {number(ratio)} times as large."
             ),
             value=ratio,
             threshold=_TOO_SMALL,
@@ -132,16 +129,16 @@ def aliased(names: Sequence[str], columns: int) -> Iterator[Caveat]:
     if names:
         one = len(names) == 1
         verb, whose = (
-            ("follows", "it has no coefficient of its own and counts")
+            ("is a linear combination", "it has no coefficient of its own, which counts")
             if one
-            else ("follow", "they have no coefficients of their own and count")
+            else ("are linear combinations", "they have no coefficients of their own, which count")
         )
         yield Caveat(
             code="aliased",
-            message=f"{listed(list(names))} {verb} from the other columns: {whose} as zero.",
+            message=f"{listed(list(names))} {verb} of the other columns: {whose} as zero.",
             value=len(names) / columns,
             threshold=0.0,
-            advice="Leave out features that say the same as others.",
+            advice="Leave out redundant features.",
         )
 
 
@@ -151,8 +148,8 @@ def outside_link(link: str, share: float, what: str) -> Iterator[Caveat]:
         yield Caveat(
             code="outside-link",
             message=(
-                f"Within a tenth of the ranges of the training rows there are sums to which the link {link!r} has no"
-                f" {what}: there is no prediction."
+                f"Just outside the training rows (by up to a tenth of their ranges) there are sums for which the link"
+                f" {link!r} gives no {what}: there is no prediction."
             ),
             value=share,
             threshold=0.0,

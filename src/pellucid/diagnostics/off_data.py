@@ -7,7 +7,7 @@ than 95% of real rows are from theirs. Independent features give 5%.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,8 +109,12 @@ def leaves_data(data: Data, j: int, run: Run) -> OffData | None:
     return None if found is None or found.share < _SHARE or found.association < _ASSOCIATED else found
 
 
-def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> Iterator[Caveat]:
-    """The method, which answers a verb, asks the model about points that do not occur."""
+def off_data_caveat(
+    data: Data, j: int, run: Run, *, verb: str, method: str, asked: str | tuple[str, ...] = ""
+) -> Iterator[Caveat]:
+    """The method, which answers a verb, asks the model about points that do not occur; ``asked`` is what the advice is
+    about, where that is not the feature.
+    """
     found = leaves_data(data, j, run)
     if found is None:
         return
@@ -125,33 +129,48 @@ def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> 
         ),
         value=found.share,
         threshold=_SHARE,
-        advice=advice("off-data", verb, feature=name),
+        advice=advice("off-data", verb, feature=asked or name),
         feature=name,
     )
 
 
+def off_data_once(
+    data: Data, columns: Iterable[int], run: Run, *, verb: str, method: str, asked: str | tuple[str, ...] = ""
+) -> Iterator[Caveat]:
+    """The same of several features, said once: of the one for which it is worst, with the names of the others."""
+    found = {j: list(off_data_caveat(data, j, run, verb=verb, method=method, asked=asked)) for j in columns}
+    leaving = {j: caveats[0] for j, caveats in found.items() if caveats}
+    if not leaving:
+        return
+    worst = max(leaving, key=lambda j: leaving[j].value)
+    far = leaves_data(data, worst, run)
+    known = {data.schema.names[worst], "" if far is None else far.partner}  # the partner has been named
+    others = listed([name for name in (data.schema.names[j] for j in leaving) if name not in known])
+    more = f" The same holds for {others}." if others else ""
+    yield replace(leaving[worst], message=leaving[worst].message + more)
+
+
+def singles(players: Players, names: Iterable[str]) -> list[int]:
+    """The columns of those players that are features, not groups."""
+    return [players[name][0] for name in names if len(players[name]) == 1]
+
+
 def mixed_off_data(data: Data, players: Players, values: FloatArray, run: Run) -> Iterator[Caveat]:
     """Whether giving the values of the most important features to other rows makes rows that do not occur."""
-    columns = list(players.values())
-    for j in np.argsort(-values, kind="stable")[:_TOP]:
-        if len(columns[j]) == 1:
-            yield from off_data_caveat(data, columns[j][0], run, verb="permutation", method="permutation")
+    names = list(players)
+    top = [names[j] for j in np.argsort(-values, kind="stable")[:_TOP]]
+    return off_data_once(data, singles(players, top), run, verb="permutation", method="permutation")
 
 
-def local_off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
+def local_off_data(data: Data, columns: Iterable[int], run: Run, kernel: bool) -> Iterator[Caveat]:
     """Samples of LIME that do not occur."""
-    return off_data_caveat(data, j, run, verb="lime" if kernel else "kernel shap", method="LIME")
+    return off_data_once(data, columns, run, verb="lime" if kernel else "kernel shap", method="LIME")
 
 
 def component_off_data(data: Data, run: Run, found: Decomposition, mixed: Sequence[int]) -> Iterator[Caveat]:
-    """The feature that is most correlated with another, where averages leave the data."""
+    """Features that are correlated with others, where averages leave the data."""
     method = _METHODS.get(found.method, found.method)
-    caveats = [caveat for j in mixed for caveat in off_data_caveat(data, j, run, verb="decompose", method=method)]
-    if caveats:
-        worst = max(caveats, key=lambda caveat: caveat.value)
-        others = listed([caveat.feature for caveat in caveats if caveat is not worst and caveat.feature])
-        more = f" The same holds for {others}." if others else ""
-        yield replace(worst, message=worst.message + more)
+    return off_data_once(data, mixed, run, verb="decompose", method=method)
 
 
 def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator[Caveat]:
@@ -170,9 +189,7 @@ def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
     if strengths is None:
         return
     columns = sorted({data.schema.index(condition.feature) for condition in rule.conditions})
-    caveats = [caveat for j in columns for caveat in off_data_caveat(data, j, run, verb="anchor", method="the anchor")]
-    if caveats:
-        yield max(caveats, key=lambda caveat: caveat.value)
+    yield from off_data_once(data, columns, run, verb="anchor", method="the anchor")
 
 
 def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:

@@ -93,11 +93,10 @@ def _degenerate(found: Measured) -> Iterator[Caveat]:
             code="kernel-width",
             message=(
                 f"The kernel is too narrow: {percent(value)} of the similarity of a {found.of} with all {found.of}s is"
-                f" that with itself, so that hardly any two {found.of}s are alike."
+                f" that with itself, so that hardly any two {found.of}s are similar."
                 if narrow
-                else f"The kernel is too wide: {found.of}s are alike by {number(value)} on average, so that it hardly"
-                " tells"
-                " them apart."
+                else f"The kernel is too wide: two {found.of}s have a similarity of {number(value)} on average, so that"
+                " it hardly distinguishes them."
             ),
             value=value,
             threshold=threshold,
@@ -110,8 +109,8 @@ def _criticisms(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="criticisms-change",
             message=(
-                f"With a few prototypes more or fewer {'only ' + percent(found.kept) if found.kept else 'none'} of the"
-                f" criticisms stay, or are replaced by a like {found.of}: they depend on the number of prototypes."
+                f"With slightly more or fewer prototypes {'only ' + percent(found.kept) if found.kept else 'none'} of"
+                f" the criticisms stay or have a similar {found.of} instead: they depend on the number of prototypes."
             ),
             value=1.0 - found.kept,
             threshold=1.0 - _KEPT,
@@ -125,8 +124,8 @@ def _irrelevant(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="irrelevant-features",
             message=(
-                f"{percent(missed)} of the variance of the predictions is among {found.of}s of the same prototype: what"
-                f" is alike by {'all features' if found.of == 'row' else 'these features'} is not alike to the model."
+                f"{percent(missed)} of the variance of the predictions is between {found.of}s of the same prototype:"
+                f" similar in {'all features' if found.of == 'row' else 'these features'} is not similar to the model."
             ),
             value=missed,
             threshold=_MISSED,
@@ -147,8 +146,8 @@ def _too_few(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="few-prototypes",
             message=(
-                f"{counted(found.m, 'prototype')} leave kinds of {found.of}s out: with {more} MMD² falls from"
-                f" {number(found.mmd2)} to {number(mmd2)}."
+                f"{counted(found.m, 'prototype')} leave some kinds of {found.of}s unrepresented: with {more}, MMD²"
+                f" falls from {number(found.mmd2)} to {number(mmd2)}."
             ),
             value=falls,
             threshold=_FALLS,
@@ -162,8 +161,8 @@ def _hand_picked(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="poor-prototypes",
             message=(
-                f"The given {found.of}s represent the data badly: their MMD² is {number(found.mmd2)}, that of as many"
-                f" {found.of}s that are searched for {number(found.best)}."
+                f"The given {found.of}s represent the data badly: their MMD² is {number(found.mmd2)}; as many"
+                f" {found.of}s found by a search have {number(found.best)}."
             ),
             value=worse,
             threshold=_POOR,
@@ -197,8 +196,8 @@ def neighbor_caveats(
             Caveat(
                 code="all-far",
                 message=(
-                    f"No {of} is near: the nearest is {percent(nearest / median)} as far as the {of} in the middle of"
-                    " all distances."
+                    f"No {of} is near: the nearest is at {percent(nearest / median)} of the median distance of all"
+                    f" {of}s."
                 ),
                 value=nearest / median,
                 threshold=_ALL_FAR,

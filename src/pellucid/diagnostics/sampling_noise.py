@@ -121,8 +121,8 @@ def missed_tolerance(result: Attribution) -> Iterator[Caveat]:
         yield Caveat(
             code="tolerance-missed",
             message=(
-                f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is"
-                f" ±{number(widest)}."
+                f"The tolerance of {quantity(float(wanted), result.scale, change=True, sign=False)} was not reached:"
+                f" the widest 95% interval is ±{quantity(widest, result.scale, change=True, sign=False)}."
             ),
             value=widest,
             threshold=float(wanted),

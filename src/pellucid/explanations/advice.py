@@ -39,6 +39,6 @@ _ADVICE = {
 }
 
 
-def advice(weakness: str, verb: str, **words: str) -> str:
+def advice(weakness: str, verb: str, **words: object) -> str:
     """What to do about a weakness (the code of its caveat) that spoils a verb; ``words`` fill in what it names."""
     return _ADVICE[weakness, verb].format(**words)

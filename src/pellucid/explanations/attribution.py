@@ -140,7 +140,7 @@ class Attribution(ByRow, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
     ``base`` is what the contributions start from, the average prediction (over a sample of the rows where a model has
-    to be asked: ``reference.rows`` of ``reference.among``, with the error ``reference.se``): one number, or one per
+    to be called: ``reference.rows`` of ``reference.among``, with the error ``reference.se``): one number, or one per
     output. ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``game`` says what an absent feature is, ``reference`` which rows stand for it.
 
@@ -255,9 +255,9 @@ class Attribution(ByRow, options=AttributionOptions):
     def group(self, groups: Mapping[str, Sequence[str]]) -> Self:
         """Contributions summed by groups, ``{"weather": ["temp", "hum"]}``; features in no group stay.
 
-        A sum of contributions is not the contribution of the group as one player: that is asked for before,
-        with ``Explainer(groups=...)``. Interaction values are summed exactly; the error of a sum is bounded by
-        the sum of the errors.
+        A sum of contributions is not the contribution of the group as one player: that is had beforehand, with
+        ``Explainer(groups=...)``. Interaction values are summed exactly; the error of a sum is bounded by the sum of
+        the errors.
         """
         return attribution_views.group(self, groups)
 

@@ -148,7 +148,7 @@ def _how(found: Attribution) -> str:
         how = _EVERY
     words = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders", "draws")}
     words |= {"part": found.vocabulary.part, "each": found.vocabulary.each}
-    why = found.settings.get("why")
+    why = found.settings.get("why") if found.method != "tree" else None  # that there are trees has been said
     return f" {how.format(**words)}{f' ({why})' if why else ''}{drawn.format(**words)}."
 
 
@@ -261,17 +261,19 @@ def _others(n: int) -> str:
 
 def _of_rows(one: Attribution) -> str:
     sizes, errors = mean_sizes(one), _half(one).mean(axis=0)
-    order = _by_size(one, sizes)
+    idle = [one.feature_names[j] for j in range(len(sizes)) if sizes[j] == 0]
+    order = [int(j) for j in _by_size(one, sizes) if sizes[j] != 0]
     said = [
         f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], one.scale, sign=False)})" for j in order[:_SAID]
     ]
     rest = order[_SAID:]
-    if len(rest):
+    if rest:
         said.append(f"{_others(len(rest))} {amount(float(sizes[rest].sum()), 0.0, one.scale, sign=False)}")
+    nothing = f" {listed(idle)} contribute{'s' if len(idle) == 1 else ''} nothing." if idle and said else ""
     return (
         f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
         f"compared with {starting_point(one)}{',' if one.reference.among else ' of'}"
-        f" {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
+        f" {quantity(float(one.base), one.scale)}: {listed(said, len(said)) if said else 'none'}.{nothing}"
     )
 
 

@@ -38,7 +38,7 @@ class AuditLine:
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audit(Explanation):
-    """What was asked about the model before its explanations are believed: `lines`, and their numbers (`values`)."""
+    """What was checked of the model before its explanations are believed: `lines`, and their numbers (`values`)."""
 
     lines: tuple[AuditLine, ...]
 

@@ -91,7 +91,7 @@ class Coefficients(Explanation, options=CoefficientsOptions):
         told = [self.reading[j] for j in order if sure[j - first]]
         unsure = [self.feature_names[j] for j in order if not sure[j - first] and np.isfinite(self.stacked("se")[j, 0])]
         fixed = [self.feature_names[j] for j in order if not np.isfinite(self.stacked("se")[j, 0])]
-        lines = told[:6] or [f"No {'coefficient' if first else 'slope'} is certain of its sign."]
+        lines = told[:6] or [f"The sign of no {'coefficient' if first else 'slope'} is certain."]
         if len(told) > 6:
             verb = "coefficient is" if len(told) == 7 else "coefficients are"
             lines.append(f"{len(told) - 6} more {verb} certain of the sign: see .frame().")

@@ -1,4 +1,4 @@
-"""What a rule asks of one feature, and the short way to write it: ``age > 30``, ``7 < temp <= 14``, ``sex = 'female'``.
+"""What a rule requires of one feature, and how to write it: ``age > 30``, ``7 < temp <= 14``, ``sex = 'female'``.
 
     rule       conditions joined by ``and``
     condition  name op value | value < name <= value | name between value and value | name [not] in [value, ...]
@@ -29,7 +29,7 @@ from pellucid.explanations.store import stored
 @stored
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one feature: a value in (``low``, ``high``], one of ``levels``, or none at all.
+    """What a rule requires of one feature: a value in (``low``, ``high``], one of ``levels``, or none at all.
 
     ``kind`` is "interval", "level" or "missing"; ``negated`` turns it round ("none of these levels", "not missing").
     A missing value meets no condition but that it is missing, and those that say so (``or_missing``). Dates count

@@ -146,24 +146,24 @@ def _missed(result: Counterfactuals) -> str:
 
 
 def frequencies(result: Counterfactuals) -> str:
-    """How often features change: "Over the 5 answers, amount changes in all, age and job in 4 each."."""
+    """How often features change: "Over the 5 answers, amount changes every time; age and job change twice each."."""
     n = len(result)
     by_count: dict[int, list[str]] = {}
     for name, share in list(result.frequency.items())[:_COUNTED]:
         if share > 0:
             by_count.setdefault(round(share * n), []).append(name)
-    said = [
-        f"{listed(names)}{'' if k else f' change{_s(names)}'} in"
-        f" {'all' if times == n else times}{' each' if len(names) > 1 and times < n else ''}"
-        for k, (times, names) in enumerate(by_count.items())
-    ]
+    said = [_so_often(names, times, n) for times, names in by_count.items()]
     more = sum(share > 0 for share in result.frequency.values()) - _COUNTED
-    rest = f"; {counted(more, 'other feature')} change{'s' if more == 1 else ''} no more often" if more > 0 else ""
-    return f"Over the {n} answers, {', '.join(said)}{rest}."
+    if more > 0:
+        said.append(f"{counted(more, 'other feature')} change{'s' if more == 1 else ''} no more often")
+    return f"Over the {n} answers, {'; '.join(said)}."
 
 
-def _s(names: list[str]) -> str:
-    return "s" if len(names) == 1 else ""
+def _so_often(names: list[str], times: int, n: int) -> str:
+    often = "every time" if times == n else {1: "once", 2: "twice"}.get(times, f"{times} times")
+    if len(names) == 1:
+        return f"{names[0]} changes {often}"
+    return f"{listed(names)} change {often}{'' if times == n else ' each'}"
 
 
 def _trust(result: Counterfactuals) -> list[str]:

@@ -42,7 +42,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     ``target``: all, unless ``best_effort=True`` was asked for. ``values`` is the share of answers in which each
     feature changes.
 
-    ``scores`` are, per answer: ``distance`` (in the distance asked for), ``target`` (how far the prediction is from
+    ``scores`` are, per answer: ``distance`` (in the chosen distance), ``target`` (how far the prediction is from
     it, 0 where reached), ``gower``, ``changes`` (number of changed features), ``nearest`` (Gower's distance to the
     nearest row of the data), ``plausibility`` (share of the data's rows that are at least as far from their nearest
     neighbour), ``robustness`` (share of small perturbations of its numbers under which the answer still reaches the

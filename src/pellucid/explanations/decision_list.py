@@ -107,16 +107,16 @@ class DecisionList(Explanation, options=DecisionListOptions):
         k, last = int(self.fired[i]), len(self.rules) - 1
         row = f"Row {self.row_labels.name(i)}"
         if k == last:
-            why = "no rule holds" if last else "there is no rule"
+            why = "no rule applies" if last else "there is no rule"
         else:
-            why = f"rule {k + 1} is the first that holds, {self.conditions(k)}"
-        return f"{row}: {why}; so {self.said(k)} ({self._support(k)})."
+            why = f"rule {k + 1} is the first that applies ({self.conditions(k)})"
+        return f"{row}: {why}; the prediction is {self.said(k)} ({self._support(k)})."
 
     def _headline(self) -> str:
         if self.of_rows:
             return self._decided(0) if len(self.fired) == 1 else self._commonest()
         if len(self.rules) == 1:
-            return f"No rule pays: always {self.said(0)} ({self._support(0)})."
+            return f"No rule improves on always predicting {self.said(0)} ({self._support(0)})."
         widest = int(np.argmax(self.support[:-1]))
         return (
             f"{counted(len(self.rules) - 1, 'rule')}, else {self.said(len(self.rules) - 1)}"
@@ -127,6 +127,6 @@ class DecisionList(Explanation, options=DecisionListOptions):
     def _commonest(self) -> str:
         counts = np.bincount(self.fired, minlength=len(self.rules))
         k = int(counts.argmax())
-        which = f"rule {k + 1} ({self.conditions(k)})" if k < len(self.rules) - 1 else "no rule, so what holds else"
+        which = f"rule {k + 1} ({self.conditions(k)})" if k < len(self.rules) - 1 else "no rule, so by the default"
         are = "is" if counts[k] == 1 else "are"
         return f"Of {counted(len(self.fired), 'row')}, {number(counts[k])} {are} decided by {which}: {self.said(k)}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.words import counted, listed, number, percent
+from pellucid.words import counted, listed, percent, quantity
 
 if TYPE_CHECKING:
     from pellucid.explanations.decomposition import Decomposition
@@ -26,7 +26,7 @@ _OVERLAP = 0.02  # of the variance: less is not worth a sentence
 def findings(found: Decomposition) -> list[str]:
     """One paragraph per output, then which properties do not hold."""
     parts = counted(len(found.components), "component")
-    lines = [f"Decomposition by {TITLES[found.method]} ({found.scale}): a constant and {parts}."]
+    lines = [f"Decomposition by {TITLES[found.method]} ({_explained(found)}): a constant and {parts}."]
     for k, output in enumerate(found.output_names):
         prefix = f"{output}: " if len(found.output_names) > 1 else ""
         lines.append(prefix + " ".join(_of_output(found, k)))
@@ -34,6 +34,12 @@ def findings(found: Decomposition) -> list[str]:
     said = () if found.method == "anova" else ("variance sum",)
     lines += [check.words for check in found.checks if not check.holds and check.name not in said]
     return lines
+
+
+def _explained(found: Decomposition) -> str:
+    """What is taken apart: ``response``, ``probability of yes``."""
+    one_class = len(found.output_names) == 1 and found.scale in ("probability", "log-odds")
+    return f"{found.scale} of {found.output_names[0]}" if one_class else found.scale
 
 
 def headline(found: Decomposition, k: int = 0) -> str:
@@ -54,7 +60,7 @@ def _largest(found: Decomposition, k: int) -> list[str]:
 
 def _of_output(found: Decomposition, k: int) -> list[str]:
     shares, r2 = found.stacked()[:, k], float(found.stacked("r2")[k])
-    constant = number(float(np.atleast_1d(found.constant)[k]))
+    constant = quantity(float(np.atleast_1d(found.constant)[k]), found.scale)
     if not float(found.stacked("variance")[k]) > 0:
         return [f"The prediction is {constant} everywhere; there is nothing to decompose."]
     said = [f"The constant is {constant}.", reproduced(found.order, r2)]

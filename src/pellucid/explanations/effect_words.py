@@ -57,7 +57,7 @@ def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> st
     known = known if known.size else np.flatnonzero(np.isfinite(curve))
     top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
     high, low = _number(effect, curve[top]), _number(effect, curve[bottom])
-    if shape == "flat":
+    if shape == "flat" or (high == low and not signed):
         return (
             f"{name} has no {noun}."
             if signed and not effect.derivative
@@ -151,6 +151,9 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
     signed = effect.method in ("ale", "term") and not effect.total
     fit = readable & np.isfinite(surface)
     surface = np.where(fit, surface, np.nan) if fit.any() else surface
+
+    if signed and not np.nanmax(np.abs(surface)) > 0:
+        return f"{listed(effect.feature_names)} have no joint {_noun(effect, k)}."
 
     def where(flat: int) -> str:
         position = np.unravel_index(flat, surface.shape)

@@ -21,8 +21,8 @@ from pellucid.explanations.store import stored
 class FragileRows(Explanation, options=FragileOptions):
     """How far each of some rows is from another prediction, by the ``norm`` of the change.
 
-    `values` (rows,) are the distances: infinite where no change was found that does it, NaN where the row is predicted
-    as asked already. ``proven`` says of which rows no smaller change does it (of an infinite distance: none at all);
+    `values` (rows,) are the distances: infinite where no change was found that does it, NaN where the row is already
+    predicted so. ``proven`` says of which rows no smaller change does it (of an infinite distance: none at all);
     ``lower`` is a distance below which there is none, where one is known. `ranking` has the places of the rows, the
     most fragile first.
 

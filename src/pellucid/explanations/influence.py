@@ -74,7 +74,7 @@ class Influence(Explanation, options=InfluenceOptions):
 
     `values` have one line per training row: for the predictions of ``rows`` one column for each (and a last axis for
     several outputs), else the mean absolute change of predictions; for ``on="parameters"`` one column per coefficient
-    (DFBETA); for a loss, Cook's distance or a number of one's own a single one. NaN: that row was not tried.
+    (DFBETA); for a loss, Cook's distance or a number of your own a single one. NaN: that row was not tried.
 
     ``targets`` names the columns, ``present`` has what they are with all rows; ``strength`` is what rows are ranked by
     (mean absolute change; of coefficients the largest in standard errors, which ``errors`` holds). ``leverage`` and

@@ -19,7 +19,7 @@ from pellucid.explanations.store import stored
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interactions(Explanation, options=InteractionOptions):
-    """One value per set of features asked, in that order; several outputs add a last axis.
+    """One value per set of features, in the order given; several outputs add a last axis.
 
     ``sets`` names the features (or groups) of each value: pairs, triples, or a single one for ``against="all"``.
     ``strength`` is the unnormalised value, in the units of the prediction, and ``joint`` the share of the prediction's

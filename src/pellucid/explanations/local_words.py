@@ -122,8 +122,8 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
     of = f" of {output}" if output else ""
     if not any(ranges[j, 1] > ranges[j, 0] for j in known):
         return [
-            f"Even at the row itself the local model{of} misses the prediction by more than"
-            f" {amount(within, 0.0, one.scale, sign=False)}."
+            f"Even at the row itself the local model{of} misses the prediction by more than a tenth of the spread"
+            f" of the predictions ({amount(within, 0.0, one.scale, sign=False)})."
         ]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]

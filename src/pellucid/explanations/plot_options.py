@@ -312,7 +312,7 @@ class RuleOptions(PlotOptions):
 class DecisionListOptions(PlotOptions):
     """Options of lists of rules."""
 
-    max_display: int = whole(30, "rules shown, the first ones and what holds else")
+    max_display: int = whole(30, "rules shown, the first ones and the default")
 
 
 COUNTERFACTUAL_KINDS = ("auto", "changes", "table", "parallel", "pareto", "surface", "frequency")

@@ -125,15 +125,15 @@ def _criticisms(result: Prototypes, odd: IntArray) -> list[str]:
     if np.isfinite(kept) and kept < 1:
         some = f"{percent(kept)} of the criticisms" if kept else "no criticism"
         stay = "stay or have" if kept else "stays or has"
-        lines.append(f"With a fifth fewer or more prototypes, {some} {stay} a like {whole.lower()} instead.")
+        lines.append(f"With a fifth fewer or more prototypes, {some} {stay} a similar {whole.lower()} instead.")
     return lines
 
 
 def _sides(few: int, many: int, whole: str) -> str:
     if not many:
-        return "there are too few prototypes near by"
+        return "there are too few prototypes nearby"
     if not few:
-        return f"there are too many prototypes near by for how rare such {whole}s are"
+        return f"there are too many prototypes nearby for how rare such {whole}s are"
     return f"there are too few prototypes near {few} of them, too many near {many}"
 
 
@@ -141,15 +141,15 @@ def _errors(result: Prototypes, chosen: IntArray, odd: IntArray) -> list[str]:
     if np.isnan(result.errors).all():
         return []
     classes, whole = bool(result.header.classes), result.vocabulary.whole
-    on = [("prototypes", chosen), *([("criticisms", odd)] if len(odd) else [])]
+    on = [("prototype", chosen), *([("criticism", odd)] if len(odd) else [])]
     if classes:
-        parts = [f"{int(result.errors[rows].sum())} of the {len(rows)} {name}" for name, rows in on]
+        parts = [f"{int(result.errors[rows].sum())} of the {counted(len(rows), name)}" for name, rows in on]
         usual = f"; of all {whole}s, {percent(result.usual_error)}" if np.isfinite(result.usual_error) else ""
-        lines = [f"The model is wrong about {listed(parts)}{usual}."]
+        lines = [f"The model misclassifies {listed(parts)}{usual}."]
         wrong = [result.row_labels.name(int(i)) for i in odd if result.errors[i] > 0]
-        many = "Among the criticisms it is mistaken about"
+        many = "Among the criticisms it misclassifies"
         return [*lines, f"{many} {whole if len(wrong) == 1 else f'{whole}s'} {listed(wrong, 5)}."] if wrong else lines
-    parts = [f"{number(float(result.errors[rows].mean()))} on the {name}" for name, rows in on]
+    parts = [f"{number(float(result.errors[rows].mean()))} on the {name}s" for name, rows in on]
     usual = f", {number(result.usual_error)} on all {whole}s" if np.isfinite(result.usual_error) else ""
     return [f"The model is off by {listed(parts)} on average{usual}."]
 
@@ -188,17 +188,19 @@ def neighbor_findings(result: Neighbors) -> list[str]:
     elif whole == "text":
         lines.append(f'The nearest, text {names[0]}, reads "{shortened(_cell_of(result, "text", int(near[0])), 120)}".')
     if len(unlike):
-        i = int(unlike[0])
-        differ = differing(result, i) if whole == TABLE.whole else []
-        what = f"; it differs in {listed(differ, 4)}" if differ else ""
-        lines.append(
-            f"The nearest {whole} that is predicted otherwise is {whole} {result.row_labels.name(i)}"
-            f" ({prediction_words(result, i)}), {_farther(result)}{what}."
-            if result.values[0] > 0
-            else f"The nearest {whole} that is predicted otherwise is {whole} {result.row_labels.name(i)}"
-            f" ({prediction_words(result, i)}){what}."
-        )
+        lines.append(_nearest_unlike(result, int(unlike[0]), int(near[0])))
     return lines
+
+
+def _nearest_unlike(result: Neighbors, i: int, nearest: int) -> str:
+    """The nearest that is predicted otherwise, which may be the nearest of all."""
+    whole, said = result.vocabulary.whole, prediction_words(result, i)
+    if result.row_labels.name(i) == result.row_labels.name(nearest):
+        return f"It is also the nearest {whole} with another prediction ({said})."
+    differ = differing(result, i) if whole == TABLE.whole else []
+    what = f"; it differs in {listed(differ, 4)}" if differ else ""
+    far = f", {_farther(result)}" if result.values[0] > 0 else ""
+    return f"The nearest {whole} with another prediction is {whole} {result.row_labels.name(i)} ({said}){far}{what}."
 
 
 def _farther(result: Neighbors) -> str:
@@ -225,10 +227,10 @@ def _outcomes(result: Neighbors, near: IntArray) -> list[str]:
     if result.header.classes:
         levels, counts = np.unique(found.astype(str), return_counts=True)
         parts = [f"{level} ({count})" for level, count in zip(levels, counts, strict=True)]
-        return [f"What was true of them: {listed(parts)}."]
+        return [f"Their outcomes: {listed(parts)}."]
     numbers = found.astype(np.float64)
     spread = f", from {number(float(numbers.min()))} to {number(float(numbers.max()))}" if len(near) > 1 else ""
-    return [f"What was true of them: {number(float(numbers.mean()))} on average{spread}."]
+    return [f"Their outcomes: {number(float(numbers.mean()))} on average{spread}."]
 
 
 def differing(result: Neighbors, i: int) -> list[str]:

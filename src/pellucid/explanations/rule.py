@@ -61,7 +61,7 @@ class RuleCheck:
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule:
-    """IF conditions THEN PREDICT: what a rule says. Write one's own with `Rule.of`.
+    """IF conditions THEN PREDICT: what a rule says. Write your own with `Rule.of`.
 
     ``prediction`` is the class that it predicts, ``same`` (outputs, 2) the lowest and the highest number where it
     predicts numbers (empty for classes; of an anchor, ``prediction`` is then the number of its row). With neither, the
@@ -89,7 +89,7 @@ class Rule:
 
     @classmethod
     def of(cls, text: str, *, prediction: Any = None) -> Rule:
-        """A rule of one's own: conditions joined by ``and``, to be measured by `Explainer.check_rule`.
+        """A rule that you write yourself: conditions joined by ``and``, to be measured by `Explainer.check_rule`.
 
         A condition compares a feature (``age > 30``, ``20 <= age < 30``, ``age between 20 and 30``), names its levels
         (``sex = 'female'``, ``class != third``, ``class in [first, second]``) or asks whether it ``is missing``. Names
@@ -150,7 +150,7 @@ class Anchor(Explanation, Rule, options=RuleOptions):
     other.
     ``values`` is what each feature (group) adds to the precision when it joins, 0 for those without a condition.
 
-    ``reached``: whether the precision asked for was reached; ``reason`` says why not. ``prediction`` is the class or
+    ``reached``: whether the required precision was reached; ``reason`` says why not. ``prediction`` is the class or
     the number predicted for the row; ``same`` what counts as the same prediction: empty for classes, else the lowest
     and the highest number for each output.
     """

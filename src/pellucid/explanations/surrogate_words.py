@@ -170,6 +170,8 @@ def verdict(found: Surrogate) -> str:
     scores = f"{cost.score} {number(float(cost.scores[1]))} instead of {number(float(cost.scores[0]))}"
     figures = f"{scores}; {name} {other} instead of {own}"
     kept = f"keeps {percent(max(cost.kept, 0.0))} of what the model gains over a constant"
+    if cost.kept > 1:
+        kept = "predicts these rows better than the model does"
     said = {
         "replace": f"It could replace the model: used instead, it {kept} ({figures}).",
         "trade": f"Used instead of the model, it {kept} ({figures}): a price to weigh.",

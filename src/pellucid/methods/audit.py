@@ -6,7 +6,7 @@ methods".
 
 Definition. One line for each question, with its number, from where on that is bad, and a severity between 0 and 1:
 
-- *steadiness*: by what share of their range predictions change when the same rows are asked again beside others;
+- *reproducibility*: by what share of their range predictions change when the model is called again with the same rows;
 - *score*: the model's loss over that of the best constant (0.95: hardly better);
 - *overfitting*: the loss on held-out rows over that on X (1.5), or without held-out rows the score itself where it is
   nearly perfect (0.02), as on rows that the model was fitted to, or, of trees, the chance that unseen rows fill the
@@ -56,7 +56,7 @@ _HELD_OUT = "Give held-out rows as X, or as holdout= to compare: on training row
 def audit(predictor: Predictor, data: Data, *, holdout: Data | None = None, run: Run) -> Audit:
     """Every question that can be asked of this model and these data."""
     lines = (
-        _steadiness(predictor),
+        _reproducibility(predictor),
         *_score(predictor, data, holdout, run),
         *_correlated(data, run),
         *_perturbations(data, run),
@@ -89,11 +89,11 @@ def _caveats(lines: tuple[AuditLine, ...]) -> tuple[Caveat, ...]:
 # -- the model ---------------------------------------------------------------------------------------
 
 
-def _steadiness(predictor: Predictor) -> AuditLine:
+def _reproducibility(predictor: Predictor) -> AuditLine:
     moved = float(predictor.instability)
-    same = "The same rows get the same predictions in another call, in another order and beside other rows."
+    same = "The predictions for a row are the same in another call, in another order and in another batch."
     return AuditLine(
-        topic="steadiness",
+        topic="reproducibility",
         finding=(
             f"Predictions for the same rows differ between calls by up to {percent(moved)} of their range."
             if moved

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data import Data
+from pellucid.data.cells import objects
 from pellucid.errors import InputError, nearest
 from pellucid.models.predictor import Predictor
 
@@ -76,6 +77,14 @@ def _positions(predictor: Predictor, data: Data) -> FloatArray:
                 f" model{nearest(str(label), [str(c) for c in classes])}"
             )
     return np.array([known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64)
+
+
+def outcome_as_said(predictor: Predictor, data: Data) -> AnyArray:
+    """y as people call it: the names of the classes, whatever the labels that the model was fitted to, or y itself."""
+    assert data.y is not None, "whoever shows outcomes knows that there are some"
+    if predictor.classes is None or predictor.classes == predictor.labels:
+        return data.y
+    return objects([predictor.classes[int(k)] for k in _positions(predictor, data)])
 
 
 def constant_prediction(predictor: Answering, y: FloatArray, weights: FloatArray) -> FloatArray:

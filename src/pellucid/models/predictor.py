@@ -34,7 +34,7 @@ _ROUNDING = 1e-6  # relative; what threads and single precision change is no ins
 
 
 class Predictor:
-    """A model bound to the kind of table it is asked with.
+    """A model bound to the kind of table it is called with.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Predictor:
     Attributes
     ----------
     container
-        The kind of table the model is asked with.
+        The kind of table the model is called with.
     probe, probed
         The rows that were predicted, and all outputs for them, as a full prediction.
     sample
@@ -67,8 +67,8 @@ class Predictor:
     names
         The columns of X; for a matrix without names those of the model, where it has some.
     instability
-        By how much predictions change when the same rows are asked again, in another order and beside other
-        rows, as a share of their range: 0 for a deterministic model.
+        By how much predictions change when the model is called again with the same rows, in another order
+        and in other batches, as a share of their range: 0 for a deterministic model.
     mutates
         Whether the model writes into the table it is given; it then gets a copy.
     """
@@ -177,12 +177,12 @@ class Predictor:
 
     @property
     def model(self) -> Any:
-        """The model itself, for what reads its structure; it is asked only through this object."""
+        """The model itself, for what reads its structure; it is called only through this object."""
         return self._adapter.model
 
     @property
     def verb(self) -> str | None:
-        """The name of the model's own method through which it is asked, such as ``predict_proba``, where there is
+        """The name of the model's own method through which it is called, such as ``predict_proba``, where there is
         one.
         """
         asked = self._adapter.predict

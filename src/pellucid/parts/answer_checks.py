@@ -9,7 +9,7 @@ from pellucid.explanations import Caveat
 from pellucid.parts.answers import PartCounterfactuals
 from pellucid.parts.source import ImageParts
 from pellucid.runner import Run
-from pellucid.words import counted, number, percent, quantity
+from pellucid.words import counted, percent, quantity
 
 _SETS = 3
 _EDGE = 0.95  # of the way from the original to the answer is needed to reach the target
@@ -62,10 +62,7 @@ def _rashomon(found: PartCounterfactuals) -> Iterator[Caveat]:
         part = found.vocabulary.part
         yield Caveat(
             code="rashomon",
-            message=(
-                f"{found.minimal} different sets of {part}s, none a part of another, would do: no single answer is the"
-                " explanation."
-            ),
+            message=(f"{found.minimal} different sets of {part}s would do: no single answer is the explanation."),
             value=float(found.minimal),
             threshold=float(_SETS),
             advice="Look at several answers (n=), or share the prediction out among all of them with shap.",
@@ -80,8 +77,8 @@ def _fragile(found: PartCounterfactuals) -> Iterator[Caveat]:
         yield Caveat(
             code="fragile",
             message=(
-                f"The first answer is on the edge: the prediction moves by {number(way + beyond)}, of which"
-                f" {percent(needed)} was needed; with {found.said[1]} a little more or less decides."
+                f"The first answer is on the edge: {percent(needed)} of the change of the prediction was needed to"
+                f" reach the target; with {found.said[1]} small differences decide."
             ),
             value=needed,
             threshold=_EDGE,

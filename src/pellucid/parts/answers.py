@@ -106,7 +106,7 @@ class PartCounterfactuals(Explanation):
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TextCounterfactuals(OfText, PartCounterfactuals, options=PartAnswerOptions):
     """The fewest words of a text whose removal, or replacement, makes the model say something else; ``texts`` are the
-    answers as they were asked of the model.
+    answers as the model saw them.
     """
 
     parts: TextParts
@@ -117,7 +117,7 @@ class TextCounterfactuals(OfText, PartCounterfactuals, options=PartAnswerOptions
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ImageCounterfactuals(OfImage, PartCounterfactuals, options=PartAnswerOptions):
     """The fewest segments (or pixels) of an image without which the model says something else; ``images`` are the
-    answers as they were asked of the model.
+    answers as the model saw them.
     """
 
     parts: ImageParts

@@ -18,7 +18,7 @@ from pellucid.words import counted, number, percent
 class ImageAttack(Explanation):
     """The smallest change of all pixels together that was found to make the model say something else.
 
-    ``changed`` is the image as it was asked of the model, `values` its difference from ``image``, pixel by pixel, in
+    ``changed`` is the image as the model saw it, `values` its difference from ``image``, pixel by pixel, in
     the image's own units. ``distance`` is the size of the difference by the ``norm``, as a share of the range from
     black to white: the largest change ("linf") or the root of the mean square ("l2"). ``valid`` says whether the
     ``target`` is reached; if not, ``changed`` is the image itself and ``distance`` infinite. ``prediction`` and
@@ -43,7 +43,7 @@ class ImageAttack(Explanation):
 
     @property
     def already(self) -> bool:
-        """Whether the model says what is asked of the image as it is."""
+        """Whether the model says what is wanted of the image as it is."""
         return self.valid and self.distance == 0
 
     def columns(self) -> dict[str, AnyArray]:

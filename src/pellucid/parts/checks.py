@@ -25,7 +25,7 @@ from pellucid.parts.local import LocalPartAttribution, exhaustive
 from pellucid.parts.rule import PartRule, reason
 from pellucid.runner import Run
 from pellucid.stats import Z95
-from pellucid.words import number, percent, quantity
+from pellucid.words import percent, quantity
 
 _CUT = 0.25
 _ABSENCE = 0.5
@@ -48,7 +48,7 @@ def shap_caveats(
     found = [*interrupted(run), *unsteady(instability)]
     if joint is not None:
         found += _cut(result, blocks, joint)
-    found += _absence(np.ravel(result.base), np.ravel(result.prediction), bases)
+    found += _absence(np.ravel(result.base), np.ravel(result.prediction), bases, result.scale)
     return tuple(found)
 
 
@@ -98,11 +98,13 @@ def lime_caveats(
     caveats += local_miss(shown, [np.ravel(shown.fitted.spread)])
     if not exhaustive(found):
         caveats += unstable(shown, tolerance)
-    caveats += _absence(ends[0][0], ends[1][0], bases)
+    caveats += _absence(ends[0][0], ends[1][0], bases, found.scale)
     return tuple(caveats)
 
 
-def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray]) -> Iterator[Caveat]:
+def _absence(
+    nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray], scale: str
+) -> Iterator[Caveat]:
     """Whether something else in place of the absent parts would move the prediction with everything absent."""
     k = int(np.argmax(np.abs(everybody - nobody)))
     away = {name: abs(float(other[k]) - float(nobody[k])) for name, other in others.items()}
@@ -115,8 +117,8 @@ def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, Flo
             code="absence",
             message=(
                 "The contributions depend on what replaces absent segments: with all of them absent the prediction is"
-                f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with {name}; that of the"
-                f" image is {number(float(everybody[k]))}."
+                f" {quantity(float(nobody[k]), scale)} here, {quantity(float(others[name][k]), scale)} with {name};"
+                f" that of the image is {quantity(float(everybody[k]), scale)}."
             ),
             value=share,
             threshold=_ABSENCE,

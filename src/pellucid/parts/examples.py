@@ -8,7 +8,7 @@ unless given, the bag of words: of the most frequent words how often each is in 
 with it)) + 1, divided by the length of the row (tf-idf); texts with none of them share a column. Of images it is their
 pixels, averaged over blocks where there are more than 32 in a line.
 
-When it misleads. (1) Texts alike in words may differ in meaning, and images alike in pixels in what they show: give
+When it misleads. (1) Texts similar in words may differ in meaning, and images alike in pixels in what they show: give
 ``features``, such as the last layer but one of a network. (2) The weaknesses of prototypes of tables, measured in the
 caveats.
 

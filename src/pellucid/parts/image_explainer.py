@@ -295,11 +295,11 @@ class ImageExplainer:
 
         Images are compared by their pixels (averaged over blocks where there are more than 32 in a line), or by
         ``features``, a function of an array of images that returns one row of numbers for each: the last layer but one
-        of a network says better what is alike. ``y`` are the true classes or numbers. All other options are those of
+        of a network says better what is similar. ``y`` are the true classes or numbers. All other options are those of
         `Explainer.prototypes`.
 
-        It misleads where pixels are alike and what they show is not. The result's `caveats` measure how far it depends
-        on the number, the kernel and its width.
+        It misleads where pixels are similar and what they show is not. The result's `caveats` measure how far it
+        depends on the number, the kernel and its width.
 
         >>> import numpy as np
         >>> from pellucid.parts.image_explainer import ImageExplainer
@@ -324,8 +324,8 @@ class ImageExplainer:
         """Of some images the ``n`` most like one, what the model says of them, and the nearest that it says otherwise
         of.
 
-        ``image`` is an image, or the position of one in ``images``. What is alike, ``features`` and ``y`` are those of
-        `prototypes`. It misleads where all images are about as far; the result's `caveats` say so.
+        ``image`` is an image, or the position of one in ``images``. What is similar, ``features`` and ``y`` are those
+        of `prototypes`. It misleads where all images are about as far; the result's `caveats` say so.
 
         >>> import numpy as np
         >>> from pellucid.parts.image_explainer import ImageExplainer
@@ -348,7 +348,7 @@ class ImageExplainer:
         A typical image, the extreme ones (of several classes the most certain of each), the least certain and, with
         ``y``, the most mistaken ones are shown with their segments coloured by contribution (SHAP), beside a local
         surrogate (LIME) and an anchor. What the explanations cannot be trusted for stands once, at the top. A slow
-        model is asked about fewer images.
+        model is evaluated at fewer images.
         """
         from pellucid.report.images import image_report
 

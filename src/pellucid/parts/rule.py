@@ -58,7 +58,7 @@ class TextRule(OfText, PartRule, options=PartRuleOptions):
         """Which texts have all words of the rule, a word of it that stands there twice at least twice.
 
         Words are compared letter by letter, with the marks that touch them; phrases, sentences, characters and tokens
-        of one's own count wherever their letters occur.
+        of your own count wherever their letters occur.
         """
         texts = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
         if not all(isinstance(text, str) for text in texts) or not isinstance(X, Iterable):

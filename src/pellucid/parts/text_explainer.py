@@ -353,8 +353,8 @@ class TextExplainer:
         function of a list of texts that returns one row of numbers for each, such as an embedding. ``y`` are the true
         classes or numbers. All other options are those of `Explainer.prototypes`.
 
-        Texts alike in words may differ in meaning. The result's `caveats` measure how far it depends on the number, the
-        kernel and its width.
+        Texts similar in words may differ in meaning. The result's `caveats` measure how far it depends on the number,
+        the kernel and its width.
 
         >>> from pellucid.parts.text_explainer import TextExplainer
         >>> texts = ["free phone", "free phone now", "nice song", "a nice song", "nice song indeed"]
@@ -378,7 +378,7 @@ class TextExplainer:
         """Of some texts the ``n`` most like one, what the model says of them, and the nearest that it says otherwise
         of.
 
-        ``text`` is a text, or the position of one in ``texts``. What is alike, ``features`` and ``y`` are those of
+        ``text`` is a text, or the position of one in ``texts``. What is similar, ``features`` and ``y`` are those of
         `prototypes`. It misleads where all texts are about as far; the result's `caveats` say so.
 
         >>> from pellucid.parts.text_explainer import TextExplainer
@@ -400,7 +400,7 @@ class TextExplainer:
 
         A typical text, the extreme ones, the least certain and, with ``y``, the most mistaken ones are shown with their
         words coloured by contribution (SHAP), beside a local surrogate (LIME) and an anchor. What the explanations
-        cannot be trusted for stands once, at the top. A slow model is asked about fewer texts.
+        cannot be trusted for stands once, at the top. A slow model is evaluated at fewer texts.
         """
         from pellucid.report.texts import text_report
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pellucid.explanations import Caveat, Explanation, changed
-from pellucid.explanations.caveat import worst_first
-from pellucid.words import listed, percent
 
 Plain = dict[str, Any]
 Cells = list[list[str]]
@@ -82,11 +79,7 @@ def card(
 
 
 def caveats(items: Iterable[Caveat], advice: Mapping[str, str] | None = None) -> list[Plain]:
-    """Caveats as plain data; what is known of several features in the same words is said once."""
-    told = list(items)
-    off_data = [item for item in told if item.code == "off-data"]
-    if len(off_data) > 1:
-        told = list(worst_first([_together(off_data), *(item for item in told if item.code != "off-data")]))
+    """Caveats as plain data."""
     return [
         {
             "code": item.code,
@@ -95,19 +88,8 @@ def caveats(items: Iterable[Caveat], advice: Mapping[str, str] | None = None) ->
             "severity": item.severity,
             "level": item.level,
         }
-        for item in told
+        for item in items
     ]
-
-
-def _together(items: Sequence[Caveat]) -> Caveat:
-    """Several features that leave the data, in one sentence."""
-    names = listed([str(item.feature) for item in items])
-    least, most = (percent(end(item.value for item in items)) for end in (min, max))
-    message = (
-        f"{names} are correlated with other features: {least} to {most} of the synthetic rows used here "
-        "resemble no real row."
-    )
-    return dataclasses.replace(items[0], message=message, value=max(item.value for item in items))
 
 
 def chart(explanation: Explanation, **options: Any) -> tuple[Plain, str]:

@@ -89,8 +89,8 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
 
 
 def about(found: Attribution, features: list[str]) -> Attribution:
-    """The same with the caveats that are about one of these features, or about none in particular."""
-    kept = tuple(item for item in found.caveats if item.feature is None or item.feature in features)
+    """The same with the caveats that are about one of these features, or (as correlation is) about several."""
+    kept = tuple(c for c in found.caveats if c.feature is None or c.feature in features or c.code == "off-data")
     return changed(found, caveats=kept)
 
 

@@ -16,7 +16,7 @@ from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.effects import staying_near
 from pellucid.report.why import Why
 from pellucid.report.work import Work, focused, spread
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, number, percent, quantity
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -199,7 +199,7 @@ def _pair_table(found: Interactions) -> Plain:
         rows.append(
             [
                 " × ".join(found.sets[s]),
-                number(float(found.strength[s])),
+                _units(found, float(found.strength[s])),
                 number(float(found.values[s])),
                 f"{low} to {high}",
                 percent(cost) if np.isfinite(cost) else "not measured",
@@ -207,6 +207,11 @@ def _pair_table(found: Interactions) -> Plain:
         )
     head = ("Pair", "In units of the prediction", "H", "95% interval", "Share of variance")
     return table(head, rows, shown=5, what="pairs")
+
+
+def _units(found: Interactions, strength: float) -> str:
+    """How far an interaction moves predictions."""
+    return quantity(strength, found.scale, change=True, sign=False)
 
 
 # -- the picture of the strongest pair ---------------------------------------------------------------
@@ -225,7 +230,7 @@ def _picture(explainer: Explainer, found: Interactions, network: Network, work: 
         effect, reason = _effect(explainer, pair, work)
     except PellucidError:
         return []
-    size = number(float(found.strength[found.position(*pair)]))
+    size = _units(found, float(found.strength[found.position(*pair)]))
     sentences = [
         "Orange: the prediction is higher than the sum of the single effects; blue: lower.",
         f"The interaction moves predictions by about {size}, up or down.",

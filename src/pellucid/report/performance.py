@@ -25,7 +25,10 @@ _WIDE: dict[str, Any] = {"width": 340.0, "height": 230.0}
 _SMALL: dict[str, Any] = {"width": 220.0, "height": 120.0}
 _FEW_CLASSES = 5  # of a confusion matrix beside other charts
 _CHARTS = {
-    "predicted": ("Predicted against actual values", "Dots: {noun}s; dashed: right; orange: the mean of each bin"),
+    "predicted": (
+        "Predicted against actual values",
+        "Dots: {noun}s; dashed: perfect predictions; orange: the mean of each bin",
+    ),
     "residuals": ("Residuals", "Actual minus predicted; orange: bin means with 95% intervals; shaded: the middle 80%"),
     "confusion": ("Confusion matrix", "{Noun}s, and their share of the true class"),
     "calibration": ("Calibration", "Observed share by predicted probability, with 95% intervals"),

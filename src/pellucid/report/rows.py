@@ -12,7 +12,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import positions
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import outcome_as_said
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import about, how_found, main_output, rivals, short
 from pellucid.report.work import LOOKED, spread
@@ -137,11 +137,9 @@ def outcome_words(explainer: Explainer, seen: Look, k: int) -> str:
         said, true = f"Prediction: {number(float(shown))}.", "Outcome"
     if y is None or y.ndim > 1:
         return said
-    if predictor.classes is not None:  # by the name of the class, whatever the label that the model was fitted to
-        place = outcome_for(predictor, explainer.data.take(seen.rows[k : k + 1]))[0]
-        return f"{said} {true}: {value_name(predictor.classes[int(place)])}."
-    outcome = y[seen.rows[k]]
-    return f"{said} {true}: {number(float(outcome)) if y.dtype.kind in 'iuf' else value_name(outcome)}."
+    outcome = outcome_as_said(predictor, explainer.data.take(seen.rows[k : k + 1]))[0]
+    as_number = predictor.classes is None and y.dtype.kind in "iuf"
+    return f"{said} {true}: {number(float(outcome)) if as_number else value_name(outcome)}."
 
 
 def explained_name(explainer: Explainer, seen: Look, k: int) -> str:

@@ -58,9 +58,9 @@ class ChangeVerbs(Bound):
 
         ``target`` is a class (``"good"``), one of several (``["b", "c"]``), any but one (``"not bad"``; None: any but
         the present one), a comparison (``">= 1000"``, ``"> 50%"``), an interval ``(low, high)``, a number to be
-        reached, or a dict of these by output. Every answer is a row in the types of your table that the model, asked
-        about it as it is handed out, predicts as asked; where there is none, the result says what stands in the way
-        (``best_effort=True``: the nearest miss, marked as such).
+        reached, or a dict of these by output. Every answer is a row in the types of your table for which the model,
+        evaluated at it as it is handed out, reaches the target; where there is none, the result says what stands in
+        the way (``best_effort=True``: the nearest miss, marked as such).
 
         What may change: ``fixed`` names features that may not; ``monotone={"age": "up"}`` those that go one way;
         ``ranges={"amount": (0, 5000), "job": ["a", "b"]}`` where they may go (else as far as in X, in its steps and
@@ -77,8 +77,8 @@ class ChangeVerbs(Bound):
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
-        ``budget`` is the most model rows that the search asks about, ``seconds`` the longest that it takes (an exact
-        one 60 unless told); then the best so far is given. ``surface=True``, or the names of two features, asks for
+        ``budget`` is the most model rows that the search evaluates, ``seconds`` the longest that it takes (an exact
+        one 60 unless told); then the best so far is given. ``surface=True``, or the names of two features, evaluates
         some 700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
 
         ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where

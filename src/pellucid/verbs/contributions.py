@@ -41,14 +41,14 @@ class ContributionVerbs(Bound):
         are drawn given what is known (``conditional="copula"`` or ``"neighbours"``).
 
         ``method="auto"`` reads tree ensembles (TreeSHAP) and linear (additive) models exactly. Any other model is
-        asked: for every coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``,
+        called: for every coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``,
         KernelSHAP), with a standard error `se` per value; ``"permutation"`` follows random orders instead. The result
         says which it was and why. ``budget`` is a number of model rows, ``tolerance`` the half width of the 95%
         intervals at which sampling ends. ``sparse=k`` gives contributions to at most k features (an L1 penalty; no
         longer Shapley values; `Attribution.sparse` keeps them).
-        ``proxy="trees"`` lets boosted trees learn from the coalitions that were asked, which pays for rule-like models.
-        ``interactions=True`` (or ``"shapley"``) adds `interaction_values` (rows, features, features): off the diagonal
-        half of the Shapley interaction index, rows sum to the contributions. ``"taylor"``, ``"faithful"`` and
+        ``proxy="trees"`` lets boosted trees learn from the coalitions that were evaluated, which pays for rule-like
+        models. ``interactions=True`` (or ``"shapley"``) adds `interaction_values` (rows, features, features): off the
+        diagonal half of the Shapley interaction index, rows sum to the contributions. ``"taylor"``, ``"faithful"`` and
         ``"banzhaf"`` are the Shapley-Taylor, faithful Shapley and Banzhaf indices, of trees and of models with few
         features (see `pellucid.shapley`); rows of the last sum to Banzhaf values.
 
@@ -57,7 +57,7 @@ class ContributionVerbs(Bound):
         interactions of boosted trees are those of the sum unless you say otherwise: behind a link everything
         interacts.)
 
-        It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`), and
+        It misleads when features are correlated (the model is evaluated at rows that do not occur; see `caveats`), and
         when read as what would happen if a feature were removed or changed: it compares with the average prediction.
 
         Examples

@@ -79,11 +79,11 @@ class ExampleVerbs(Bound):
         true, and the nearest row that is predicted otherwise.
 
         ``distance`` is "gower" (all features, each by its range), "euclidean" (in standard deviations),
-        "contributions" (what features contribute to the prediction, by Shapley values: rows that are alike to the
-        model), "leaves" (1 minus the share of trees in which two rows end in the same leaf; models of trees), or a
-        function of your table that returns an embedding, one row of numbers per row.
-        A row of X is not its own neighbour. Where numbers are predicted, "otherwise" means by more than half a
-        standard deviation of the predictions.
+        "contributions" (what features contribute to the prediction, by Shapley values: rows that the model treats
+        alike), "leaves" (1 minus the share of trees in which two rows end in the same leaf; models of trees), or a
+        function of your table that returns an embedding, one row of numbers per row. A row of X is not its own
+        neighbour. Where numbers are predicted, "otherwise" means by more than half a standard deviation of the
+        predictions.
 
         It misleads with many features, where all rows are about as far; the result's `caveats` say so.
 

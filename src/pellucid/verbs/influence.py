@@ -31,8 +31,8 @@ class InfluenceVerbs(Bound):
         X and y of the Explainer must be the training rows; the result says how far the model fitted to them is from
         the given one. Influence is *with minus without*: a row of +3 raises the prediction by 3 by being there.
 
-        ``rows`` are the rows whose predictions are asked about (positions in X, or rows of your own); None: the mean
-        absolute change of predictions of 100 rows of X. ``on="loss"`` asks about the mean loss of the rows instead
+        ``rows`` are the rows whose predictions are explained (positions in X, or rows of your own); None: the mean
+        absolute change of predictions of 100 rows of X. ``on="loss"`` explains the mean loss of the rows instead
         (below zero: the row helps), ``"parameters"`` about the coefficients (DFBETA), a function about the number it
         makes of the predictions.
 

@@ -143,7 +143,7 @@ class LocalVerbs(Bound):
 
         Of rows that obey the rule, with everything else taken from other rows of the data, a share of at least
         ``precision`` gets the same prediction; the true share is below ``precision - epsilon`` with probability at most
-        ``delta``. Several rows give several rules, which share what the model was asked.
+        ``delta``. Several rows give several rules, which share the model's predictions.
 
         ``bins`` cuts numbers: "auto" (quartiles, halved where they are too wide for any rule), a number of bins, or
         ``{name: edges}``.
@@ -156,9 +156,9 @@ class LocalVerbs(Bound):
         the most conditions and ``budget`` the most model rows; `Anchor.reason` says why a precision was not reached.
         `check` measures a rule on other rows.
 
-        It misleads when features are correlated (the model is asked about rows that do not occur), when a prediction is
-        very common or very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix
-        the same prediction.
+        It misleads when features are correlated (the model is evaluated at rows that do not occur), when a prediction
+        is very common or very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may
+        fix the same prediction.
 
         Examples
         --------
@@ -194,7 +194,7 @@ class LocalVerbs(Bound):
     def check_rule(self, rule: Rule, rows: Any) -> RuleCheck:
         """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
 
-        ``rule`` comes from `anchor`, or is one's own: `Rule.of`. ``rows`` are a table like X, or positions in X. Unlike
+        ``rule`` comes from `anchor`, or is yours: `Rule.of`. ``rows`` are a table like X, or positions in X. Unlike
         `Anchor.precision`, which is about perturbed rows, this is about rows that occur; where features are correlated
         the two differ. Only rows that the rule applies to are asked for. `Rule.check` does the same with predictions,
         or a function, of one's own.

@@ -65,7 +65,7 @@ class TrustVerbs(Bound):
         >>> import numpy as np, pellucid
         >>> X = np.random.default_rng(0).normal(size=(300, 3))
         >>> found = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X, X[:, 0]).audit()
-        >>> found.line("steadiness").severity, found.line("hidden reliance").bad
+        >>> found.line("reproducibility").severity, found.line("hidden reliance").bad
         (0.0, False)
         >>> [caveat.code for caveat in found.caveats]
         ['poor-model']

@@ -151,7 +151,7 @@ class ModelVerbs(Bound):
     ) -> Interactions:
         """What interacts: how strongly features act together beyond what each does alone.
 
-        ``features=None`` asks about all pairs, a name or position about its pairs with all others, a list about the
+        ``features=None`` measures all pairs, a name or position about its pairs with all others, a list about the
         pairs among them, a list of pairs (``[("temp", "hum"), ("wind", "hum")]``) about these. Where all pairs would be
         more than 20,000, those among the 20 features that interact most in all are answered. ``against="all"`` gives
         one value per feature, its interaction with all others together, ``"triples"`` one per triple.
@@ -160,7 +160,7 @@ class ModelVerbs(Bound):
         ``"greenwell"`` how much the size of one feature's effect varies with the other, in standard deviations of the
         prediction; ``"shap"`` the share of all Shapley attributions that goes to the pair. ``normalize=False`` gives
         them in the units of the prediction (`strength` always does, and `top` and the chart go by it). Trees and linear
-        models are read exactly, at all rows against all rows; any other model is asked, at as many rows as cost three
+        models are read exactly, at all rows against all rows; any other model is called, at as many rows as cost three
         million model rows, or at ``rows`` of them.
         ``p_values=True`` (method "h", needs y, of rows that the model was not fitted to) tests whether the outcome
         confirms each interaction: it is regressed on flexible functions of the features, the model's other parts and
@@ -170,7 +170,7 @@ class ModelVerbs(Bound):
         triples are needed to reproduce the model within a share ``loss`` of its variance; ``network=False`` saves the
         model rows for it.
 
-        It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`) and
+        It misleads when features are correlated (the model is evaluated at rows that do not occur; see `caveats`) and
         when a normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has:
         draw
         ``pdp(("temp", "hum"))``.

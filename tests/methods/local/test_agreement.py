@@ -64,7 +64,7 @@ def test_beyond_the_top_of_a_hill_they_contradict_each_other(golden):
     assert found.likeness < -0.9
     assert found.same_direction == pytest.approx(np.abs(found.values[1, 0]) / np.abs(found.values[:, 0]).sum())
     golden("agreement", "contributions and a local model that contradict each other", masked(found.text()))
-    assert "ways-disagree" in {item.code for item in found.caveats}
+    assert "methods-disagree" in {item.code for item in found.caveats}
     assert np.isnan(found.on_rule)
 
 

@@ -136,7 +136,7 @@ def _notes(result: FragileRows, kinds: list[str]) -> list[str]:
     return [
         sure[kinds[0]] if len(kinds) == 1 else "",
         f"{counted(beyond, 'row')} without such a change" if beyond else "",
-        f"{counted(already, 'row')} predicted as asked already" if already else "",
+        f"{counted(already, 'row')} already predicted as wanted" if already else "",
         f"{len(result):,} of {result.sampled_from:,} rows, drawn at random" if result.sampled_from else "",
         caveat_note(result),
     ]

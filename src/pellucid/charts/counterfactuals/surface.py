@@ -204,7 +204,7 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     legend += ["+: several answers there"] if any(row["answer"].endswith("+") for row in points) else []
     elsewhere = np.flatnonzero(~result.changed[:answers, _places(result, found)].any(axis=1)) + 1
     legend += [f"not drawn: answers that change neither ({runs(elsewhere.tolist())})"] if len(elsewhere) else []
-    what = f"The prediction over {found.names[0]} and {found.names[1]}, all else as in the row"
+    what = f"The prediction over {found.names[0]} and {found.names[1]}, everything else as in the row"
     said = ["; ".join(legend), *(note for note in notes(result, answers) if not note.startswith("unchanged"))]
     return told(chart, result, options, what, said, sizes[0] + 120)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
+from pellucid.data.grid import snap
 from pellucid.data.sampling.column_draws import Choices, Known, drawn_column
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import nominal_features
@@ -60,6 +61,7 @@ def conditional_draws(
     """Values of each player for some rows, given the other columns of the row.
 
     Columns are taken in the order of their names, so that the numbers drawn do not depend on the order of the table.
+    Values are such as the column can hold: whole numbers, whole days.
     """
     strength = np.maximum(np.abs(rank_association(data, _LOOKED_AT)), _without_trend(data))
     learned = rows if len(rows) >= _LEARNED else np.union1d(rows, data.spread(_LEARNED))
@@ -74,7 +76,8 @@ def conditional_draws(
         found, choices[name] = drawn_column(
             known, members, _given(data, members, strength), asked, repeats, np.random.default_rng([seed, place])
         )
-        drawn[name] = found
+        snapped = [snap(data.schema.features[j], found[..., f]) for f, j in enumerate(members)]
+        drawn[name] = np.stack(snapped, axis=-1)
     return Draws({name: drawn[name] for name in players}, {name: choices[name] for name in players}, strength)
 
 

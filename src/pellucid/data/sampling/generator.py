@@ -3,7 +3,7 @@
 Reference. Nelsen 2006, "An introduction to copulas"; the copula is that of `pellucid.data.sampling.copula`.
 
 What is stored, and nothing else: for each feature its distribution, coarsely, and the correlations of the features'
-normal scores. With ``least`` (10 unless told) as the number of rows below which nothing is told:
+normal scores. With ``least`` (10 unless told) as the number of rows below which nothing is disclosed:
 
 - a number of many values: at most 101 knots of its quantile function, each the mean of ``least`` neighbouring values,
   rounded to a hundredth of its distance from the nearer of the knots beside it, or finer (kept as it is where all of
@@ -88,7 +88,7 @@ class RowGenerator:
         sample_weight: Any = None,
         least: int = 10,
     ) -> RowGenerator:
-        """Learn from a table of any kind; ``least`` is the number of rows below which nothing is told."""
+        """Learn from a table of any kind; ``least`` is the number of rows below which nothing is disclosed."""
         data = Data.of(X, feature_names=feature_names, categorical=categorical, sample_weight=sample_weight)
         words = type_words(data.frame)
         least = whole("least", least, least=2, most=len(data))

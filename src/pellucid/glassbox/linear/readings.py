@@ -60,8 +60,8 @@ def _change(link: str, b: float, wide: float, of: str, unit: float) -> str:
         return f"multiplies {what} by {_factor(b)}{_span(_factor(b - wide), _factor(b + wide))}"
     what = "the prediction" if link == "identity" else f"the {link.replace('_', ' ')} of the prediction"
     size = abs(b)
-    verb, side = ("adds", "to") if b >= 0 else ("takes", "from")
-    return f"{verb} {number(size)}{_span(number(size - wide), number(size + wide))} {side} {what}"
+    verb = "raises" if b >= 0 else "lowers"
+    return f"{verb} {what} by {number(size)}{_span(number(size - wide), number(size + wide))}"
 
 
 def _factor(b: float) -> str:
@@ -95,7 +95,7 @@ def _where(words: str, where: str) -> str:
 def _together(first: str, second: str) -> str:
     """The subject of a product."""
     first, second = (words.partition(", compared")[0] for words in (first, second))
-    return f"{first} together with {second}, beyond what each does,"
+    return f"{first} together with {second}, beyond their separate effects,"
 
 
 def _own_subjects(model: LinearTerms, j: int) -> list[_Subject]:

@@ -60,7 +60,7 @@ class RuleFit(EitherTask):
     rules
         How many rules are grown to choose from.
     leaves, depth
-        Leaves of a tree on average, and features that a rule asks for at most.
+        Leaves of a tree on average, and features that a rule uses at most.
     linear
         Whether straight lines are among the terms.
     overlap

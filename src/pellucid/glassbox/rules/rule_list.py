@@ -59,7 +59,7 @@ class RuleList(EitherTask):
     Parameters
     ----------
     rules
-        How many rules the list has at most, what holds else not counted. None: as many as pay for their ``penalty``.
+        How many rules the list has at most, the default not counted. None: as many as pay for their ``penalty``.
     method
         "optimal": the list with the smallest loss that is found, with a bound on how much better any other can be.
         "covering": sequential covering, a rule at a time. "one-rule": rules about one feature, one per bin or level.
@@ -81,7 +81,7 @@ class RuleList(EitherTask):
     Attributes
     ----------
     n_rules_, rules_
-        The rules in their order; the last of ``rules_`` is what holds else.
+        The rules in their order; the last of ``rules_`` is the default.
     loss_
         The share of the weight that is predicted wrongly, or of the sum of squares that is left, on the training rows.
     objective_, gap_
@@ -236,7 +236,7 @@ class RuleList(EitherTask):
 
     @property
     def rules_(self) -> tuple[Rule, ...]:
-        """The rules in their order; the last one, without conditions, is what holds else."""
+        """The rules in their order; the last one, without conditions, is the default."""
         check_is_fitted(self, "_clauses")
         every = zip((*self._clauses, ()), self._value, strict=True)
         return tuple(sayings.rule(clause, value, self._schema, self._labels_or_none) for clause, value in every)

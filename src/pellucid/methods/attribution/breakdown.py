@@ -23,7 +23,7 @@ When it misleads:
    much, from the contributions in other orders; without interactions all orders agree, with the Shapley values too;
 2. features that enter early get the interactions for themselves or leave them all to the last: a contribution is no
    property of the feature alone;
-3. correlated features: the model is asked about rows that do not occur.
+3. correlated features: the model is evaluated at rows that do not occur.
 
 Cost. Trees and sums are read, against every background row. Others are asked, at each row, in coalitions of the
 background's size: p (p+1) / 2 - 1 for the greedy order, p - 1 for a given one,
@@ -52,7 +52,7 @@ from pellucid.methods.attribution.shap import entries_of, reference_of
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, percent, quantity
 
 Step = tuple[int, ...]
 MOST_PLAYERS = 8  # whose orders are all gone through
@@ -307,6 +307,10 @@ def _order_caveat(
 ) -> tuple[Caveat, ...]:
     """Fires where a contribution varies over the orders by a good part of the row's largest contribution."""
     worst, message, feature = 0.0, "", ""
+
+    def amount(value: float) -> str:
+        return quantity(value, result.scale, change=True)
+
     for i, path in enumerate(paths[:_CHECKED]):
         gains = _gains_in_orders(worths, i, path)
         low, high = gains.min(axis=0), gains.max(axis=0)
@@ -319,7 +323,7 @@ def _order_caveat(
             tried = "over all orders" if len(path) <= _LISTED else "over the orders that were tried"
             message = (
                 f"The contribution of {feature}{of} in row {result.row_labels.name(i)} runs from"
-                f" {number(float(low[s, k]))} to {number(float(high[s, k]))} {tried} in which the features can enter;"
+                f" {amount(float(low[s, k]))} to {amount(float(high[s, k]))} {tried} in which the features can enter;"
                 f" that is {percent(worst)} of the largest contribution."
             )
     if worst <= ORDER_SHARE:

@@ -11,7 +11,7 @@ Definition. For a game v of p players, over the coalitions S that lack i (and j)
 Estimator. The definition itself.
 
 When it misleads:
-1. correlated features: the model is asked about rows that do not occur (see `caveats`);
+1. correlated features: the model is evaluated at rows that do not occur (see `caveats`);
 2. a contribution compares with the average prediction; it is not what happens when a feature is taken away
    from the model or changed in the world;
 3. all features share the prediction, none is left out: long lists of small numbers.

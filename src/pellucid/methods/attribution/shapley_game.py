@@ -50,11 +50,11 @@ def shapley(
     ``"faithful"`` pairs and players are then others: the row of a player and a third of its triples sum to its value.
     Only the Shapley interaction index of pairs is estimated; all else takes every coalition.
 
-    ``method="auto"`` asks for all coalitions where there are at most 14 players (or as many as ``budget``, a number of
+    ``method="auto"`` evaluates all coalitions where there are at most 14 players (or as many as ``budget``, a number of
     coalitions, covers), and else estimates from pairs of coalitions (``"kernel"``), with standard errors;
     ``"permutation"`` follows random orders. ``proxy="trees"`` lets boosted trees learn the game from the coalitions
-    that were asked, which pays for games of thresholds and rules. ``tolerance`` is the half width of the 95% intervals
-    at which sampling ends.
+    that were evaluated, which pays for games of thresholds and rules. ``tolerance`` is the half width of the 95%
+    intervals at which sampling ends.
 
     Examples
     --------

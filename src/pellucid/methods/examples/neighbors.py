@@ -40,6 +40,7 @@ from pellucid.methods.attribution.shap import shap
 from pellucid.methods.examples.estimation.space import leaves_of
 from pellucid.methods.examples.prototypes import errors_of
 from pellucid.models import Predictor
+from pellucid.models.outcome import outcome_as_said
 from pellucid.runner import Run
 
 Distance = Literal["gower", "euclidean", "contributions", "leaves"] | Callable[[Any], Any]
@@ -140,7 +141,7 @@ def _result(
     near = data.take(rows)
     others = run.predict(predictor, near, full=True)
     known = near.y is not None and near.y.ndim == 1
-    own_y = objects([x.y[0] if x.y is not None else None]) if known else None
+    own = objects([None]) if x.y is None or not known else outcome_as_said(predictor, x)
     return Neighbors(
         header=Header.of(predictor, data, run, settings, row_labels=_labels(x, near)),
         values=apart[:n],
@@ -151,7 +152,9 @@ def _result(
         ),
         column_names=data.schema.names,
         predictions=predictor.restrict(np.vstack([full, others])),
-        outcomes=np.empty(0) if own_y is None or near.y is None else np.append(own_y, objects(near.y.tolist())),
+        outcomes=np.append(objects(own.tolist()), objects(outcome_as_said(predictor, near).tolist()))
+        if known
+        else np.empty(0),
         errors=np.append(errors_of(predictor, x, full), errors_of(predictor, near, others)),
         usual_error=float("nan"),
         groups=("",) * (1 + len(rows)),

@@ -42,7 +42,7 @@ from pellucid.methods.examples.estimation.number import elbow, silhouettes
 from pellucid.methods.examples.estimation.space import Features, Space, rows_of, space_of
 from pellucid.methods.examples.medoids import medoids
 from pellucid.models import Predictor
-from pellucid.models.outcome import has_outcome, outcome_for
+from pellucid.models.outcome import has_outcome, outcome_as_said, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import effective_size
 from pellucid.words import value_name
@@ -208,7 +208,7 @@ def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
         cells=tuple(feature.decode(some.codes(j)) for j, feature in enumerate(data.schema.features)),
         column_names=data.schema.names,
         predictions=predictor.restrict(full),
-        outcomes=np.empty(0) if some.y is None or some.y.ndim > 1 else some.y,
+        outcomes=np.empty(0) if some.y is None or some.y.ndim > 1 else outcome_as_said(predictor, some),
         errors=errors_of(predictor, some, full),
         usual_error=float("nan"),
         groups=("",) * len(examples) if parts.names is None else tuple(str(name) for name in parts.names[examples]),

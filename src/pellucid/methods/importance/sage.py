@@ -32,7 +32,7 @@ from rows and donors,
 The first part is that of a sample of coalitions; e has the noise in it, and the second part is what is left of that.
 
 When it misleads:
-1. correlated features: the model is asked about rows that do not occur, and what they tell is split between them;
+1. correlated features: the model is evaluated at rows that do not occur, and what they tell is split between them;
 2. on training data an overfitted feature looks important: use held-out data;
 3. it says what the model gains, not what the world does, nor what a model without the feature would lose.
 

@@ -18,7 +18,7 @@ it were; ends are Student's, corrected for skewness. ``tolerance`` is that of th
 
 When it misleads:
 1. it is about predictions, not about how good they are: a feature the model has overfitted counts like any other;
-2. correlated features: the model is asked about rows that do not occur, and what they share is divided between
+2. correlated features: the model is evaluated at rows that do not occur, and what they share is divided between
    them;
 3. an absolute value cannot be negative: sampling errors of the contributions raise small importances.
 

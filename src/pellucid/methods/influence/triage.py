@@ -185,7 +185,7 @@ def _changed(predictor: Predictor, data: Data, share: float, run: Run) -> tuple[
             order[i] = rng.choice(others)
             flipped[i] = True
     if not flipped.any():
-        raise InputError("all outcomes are equal: there is nothing that a wrong one could be told by.")
+        raise InputError("all outcomes are equal, so no wrong one can be recognised.")
     return order, flipped
 
 

@@ -15,7 +15,7 @@ var(f)``, in which a component of any order from two on counts once.
 Triples are asked only where their pairs all cost something (a set never costs more than its parts), pairs only where
 both features do. Features that are not asked about stay together as they are in the data.
 
-When it misleads: correlated features are taken apart, and the model is asked about rows that do not occur; a loss
+When it misleads: correlated features are taken apart, and the model is evaluated at rows that do not occur; a loss
 under independence is then not a loss on the data.
 
 Cost. Draws (500 to 2,000) times (2 + features + pairs + triples) rows.

@@ -19,7 +19,7 @@ When it misleads:
 1. it compares sizes of effects, not effects: an interaction that turns an effect round without changing its size (one
    centred feature times another, at two opposite values) is missed;
 2. the tails of a feature, its outer twentieths, are not looked at;
-3. correlated features: the model is asked about rows that do not occur.
+3. correlated features: the model is evaluated at rows that do not occur.
 
 Cost. Grid points squared times rows for each pair.
 """

@@ -95,7 +95,7 @@ def _loss(name: str, model: Any) -> TreeLoss:
 def _forest(model: Any, n: int) -> Averaging:
     samples = getattr(model, "estimators_samples_", None)
     if samples is None or any(len(some) and some.max() >= n for some in samples):
-        raise Unsupported(f"which of these rows {type(model).__name__} drew for its trees cannot be told")
+        raise Unsupported(f"which of these rows {type(model).__name__} drew for its trees cannot be determined")
     return Averaging(np.array([np.bincount(some, minlength=n) for some in samples], dtype=np.float64))
 
 
