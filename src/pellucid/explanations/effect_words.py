@@ -152,6 +152,11 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
     fit = readable & np.isfinite(surface)
     surface = np.where(fit, surface, np.nan) if fit.any() else surface
 
+    if np.nanmax(surface) == np.nanmin(surface):
+        return (
+            f"The {'joint ' if signed else ''}{_noun(effect, k)} is {_number(effect, np.nanmax(surface))} everywhere."
+        )
+
     def where(flat: int) -> str:
         position = np.unravel_index(flat, surface.shape)
         places = (
