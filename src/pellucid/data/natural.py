@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 
@@ -44,7 +43,7 @@ def natural_order(names: Sequence[str]) -> tuple[list[int], str] | None:
         place = {word: i for i, level in enumerate(scale.split()) for word in level.split("/")}
         if len(words) > 1 and all(word in place for word in words):
             return sorted(range(len(words)), key=lambda i: place[words[i]]), called
-    keys = [_number_key(name, _common_start(names)) for name in names]
+    keys = [_number_key(name, _start_without_numbers(names)) for name in names]
     if sum(key is not None for key in keys) > 1:  # those without a number stay behind the others, as they are
         last = (float("inf"), 0)
         return sorted(range(len(names)), key=lambda i: keys[i] or last), "numbers in the names"
@@ -61,9 +60,20 @@ def _number_key(name: str, start: str) -> tuple[float, int] | None:
     return float(found.group()), _WORDS_BEFORE.get(before, 0)
 
 
-def _common_start(names: Sequence[str]) -> str:
+def _start_without_numbers(names: Sequence[str]) -> str:
     """What all names begin with, up to the first digit: ``"room "``."""
-    return re.split(r"-?\d", os.path.commonprefix(list(names)), maxsplit=1)[0]
+    return re.split(r"-?\d", common_start(names), maxsplit=1)[0] if names else ""
+
+
+def common_start(names: Sequence[str]) -> str:
+    """The letters that all names begin with.
+
+    >>> common_start(["room 1", "room 12"])
+    'room 1'
+    """
+    least, most = min(names), max(names)
+    same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), len(least))
+    return least[:same]
 
 
 def in_natural_order(names: Sequence[str]) -> list[str]:

@@ -31,8 +31,8 @@ def no_features(data: Data) -> list[str]:
             )
         elif _tells_outcome(data, j):
             found.append(
-                f"the column {feature.source!r} of X has one value for each value of y: it seems to be the outcome under"
-                f" other names. Leave it out ({drop}), and fit the model without it."
+                f"the column {feature.source!r} of X has one value for each value of y: it seems to be the outcome"
+                f" under other names. Leave it out ({drop}), and fit the model without it."
             )
         elif _is_identifier(data, j):
             found.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts.text import level_names, shown
+from pellucid.data.natural import common_start
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_views import sum_error
 from pellucid.explanations.attribution_words import grouped, labels_of, scale_of, sequence, start_name, starting_point
@@ -177,7 +177,7 @@ def told_apart(names: Sequence[str], most: int) -> list[str]:
     short = [shortened(name, most) for name in names]
     if len(set(short)) == len(set(names)):
         return short
-    start = len(os.path.commonprefix(list(names)))
+    start = len(common_start(names))
     while start and names[0][start - 1].isalnum():  # a word or a number is not torn
         start -= 1
     return [f"…{shortened(name[start:], most - 1)}" for name in names]
