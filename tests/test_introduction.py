@@ -85,6 +85,11 @@ def test_the_outcome_among_the_features(days, library, golden):
         Explainer(lambda X: np.asarray(X["temp"]), library(X.assign(busy=labels)), labels)
 
 
+def test_images_are_no_table():
+    with pytest.raises(InputError, match="ImageExplainer"):
+        Explainer(lambda X: X[:, 0], np.zeros((4, 8, 8)))
+
+
 def test_the_outcome_under_other_names(days, golden):
     X, y = days
     busy = (y > 50).to_numpy()
