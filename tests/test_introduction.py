@@ -85,6 +85,23 @@ def test_the_outcome_among_the_features(days, library, golden):
         Explainer(lambda X: np.asarray(X["temp"]), library(X.assign(busy=labels)), labels)
 
 
+def test_images_are_no_table():
+    with pytest.raises(InputError, match="ImageExplainer"):
+        Explainer(lambda X: X[:, 0], np.zeros((4, 8, 8)))
+
+
+def test_the_outcome_under_other_names(days, golden):
+    X, y = days
+    busy = (y > 50).to_numpy()
+    with pytest.warns(InputWarning, match="'risk' of X") as said:
+        Explainer(lambda X: X.temp, X.assign(risk=np.where(busy, "good", "bad")), busy.astype(int))
+    golden("explainer", "outcome under other names", str(said[0].message))
+    almost = np.where(busy, "good", "bad")
+    almost[-1] = "bad" if busy[-1] else "good"
+    Explainer(lambda X: X.temp, X.assign(risk=almost), busy.astype(int))
+    Explainer(lambda X: X.temp, X.assign(town=np.where(X.temp > 20, "a", "b")), y)
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -44,10 +44,11 @@ def test_percentages(share, text):
 def test_values_of_features():
     assert value_name(np.datetime64("2024-05-01T00:00:00")) == "2024-05-01"
     assert value_name(np.datetime64("2024-05-01T12:30:00")) == "2024-05-01 12:30:00"
-    assert [value_name(v) for v in (True, np.bool_(False), 2011, 123456, 3.14159, "rain", None)] == [
+    assert [value_name(v) for v in (True, np.bool_(False), 2011, 5951, 123456, 3.14159, "rain", None)] == [
         "yes",
         "no",
         "2011",
+        "5,951",
         "123,456",
         "3.14",
         "rain",

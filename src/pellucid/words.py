@@ -68,6 +68,15 @@ def quantity(value: float, scale: str, *, change: bool = False, sign: bool = Tru
     return number(value, sign=sign)
 
 
+def may_be_year(value: float) -> bool:
+    """Whether a whole number may be a calendar year, which nobody writes with a separator.
+
+    >>> may_be_year(2011), may_be_year(5951)
+    (True, False)
+    """
+    return 1500 <= value <= 2100
+
+
 def value_name(value: Any) -> str:
     """A feature value: a number, a date without an idle midnight, a category as it is."""
     if isinstance(value, np.datetime64):
@@ -76,7 +85,7 @@ def value_name(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, int | np.integer):
-        return f"{int(value)}" if abs(int(value)) < 10_000 else f"{int(value):,}"
+        return f"{int(value)}" if may_be_year(int(value)) else f"{int(value):,}"
     if isinstance(value, float | np.floating):
         return number(float(value))
     return "missing" if value is None else str(value)

@@ -36,8 +36,9 @@ from pellucid.charts.effect.side_by_side import common_limits
 from pellucid.charts.effect.slices import slices
 from pellucid.charts.effect.surface import cell_data, cell_values, contour_data, point_data, value_range
 from pellucid.charts.importance import importance_data, repeat_data
-from pellucid.charts.layout import limits_of, value_labels
+from pellucid.charts.layout import feature_axis, limits_of, value_labels
 from pellucid.charts.marks import output_colour
+from pellucid.charts.text import wrapped
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import EffectOptions, PanelOptions
@@ -234,11 +235,34 @@ def test_pdp_cells_carry_the_value_of_their_point():
 
 
 def test_ale_cells_carry_the_mean_of_their_corners_and_their_rows():
-    result = surface(np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0]), method="ale", counts=np.array([[4.0], [0.0]]))
-    first, second = cell_data(result, "prediction")
-    assert first["value"] == pytest.approx(result.values[:2].mean())
-    assert (first["x_text"], first["rows_text"], first["empty"]) == ("0 to 1", "4 rows", False)
-    assert second["empty"] is True
+    edges = np.arange(20.0)
+    result = surface(edges, edges, method="ale", counts=np.full((19, 19), 4.0))
+    rows = cell_data(result, "prediction")
+    assert len(rows) == 19 * 19
+    assert rows[0]["value"] == pytest.approx(result.values[:2, :2].mean())
+    assert (rows[0]["x_text"], rows[0]["rows_text"], rows[0]["empty"]) == ("0 to 1", "4 rows", False)
+
+
+def test_a_few_wide_bins_are_drawn_by_interpolation():
+    """The mean over the corners of one cell is zero where effects are opposite: nothing would be seen of them."""
+    result = surface(
+        np.array([0.0, 4.0, 3.0]),
+        np.array([0.0, 10.0]),
+        method="ale",
+        function=lambda a, b: (a - 2) * (b - 5),
+        counts=np.array([[4.0], [0.0]]),
+    )
+    rows = cell_data(result, "prediction")
+    full = [row for row in rows if not row["empty"]]
+    assert {row["rows_text"] for row in full} == {"4 rows"}
+    assert {(row["x_text"], row["y_text"]) for row in full} == {("0 to 3", "0 to 10")}
+    corners = result.values[[0, 2]]  # at 0 and 3
+    for row in full:
+        x, y = (row["x_from"] + row["x_to"]) / 6, (row["y_from"] + row["y_to"]) / 20
+        assert row["value"] == pytest.approx(np.array([1 - x, x]) @ corners @ np.array([1 - y, y]))
+    assert np.ptp([row["value"] for row in full]) > 0.8 * np.ptp(corners)
+    assert min(row["x_from"] for row in rows) == 0
+    assert max(row["x_to"] for row in rows) == 4
 
 
 def test_unsorted_surface_is_drawn_in_order_with_its_counts():
@@ -254,7 +278,9 @@ def test_levels_of_a_surface_are_cells_of_their_own():
     rows = cell_data(
         surface(seasons, np.array([0.0, 1.0, 2.0]), method="ale", kinds=("categorical", "numeric")), "prediction"
     )
-    assert [row["x_level"] for row in rows] == ["spring", "spring", "summer", "summer"]
+    n = len(rows) // 2
+    assert [row["x_level"] for row in rows] == ["spring"] * n + ["summer"] * n
+    assert {row["y_text"] for row in rows} == {"0 to 1", "1 to 2"}
     assert len(point_data(surface(seasons, kinds=("categorical", "numeric")))) == 300
 
 
@@ -403,3 +429,18 @@ def test_the_classes_of_a_model_are_known_when_one_is_explained():
     model = LogisticRegression().fit(X, np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])])
     every, one = (pellucid.Explainer(model, X, output=output, checks=False).pdp(0, grid=3) for output in (None, "b"))
     assert colours_by_class(one) == {"b": colours_by_class(every)["b"]}
+
+
+def test_axes_of_years_have_whole_years_without_separators():
+    axis = feature_axis("yr", "integer", (2010.5, 2012.5), 300)["axis"].to_dict()
+    assert (axis["values"], axis["format"]) == ([2011, 2012], "d")
+    assert "values" not in feature_axis("age", "integer", (17, 90), 300)["axis"].to_dict()
+    assert feature_axis("size", "integer", (2000, 9000), 300)["axis"].to_dict().get("format") != "d"
+
+
+def test_titles_are_not_broken_within_numbers_with_units_and_names():
+    text = "The probability peaks at marital_status = Never-married (+7.78 pp) and is lowest at age <= 17 (-12 pp)."
+    for pixels in range(100, 700, 7):
+        lines = wrapped(text, pixels, 13)
+        assert " ".join(lines) == text
+        assert not any(line.startswith("pp") or line.endswith((" =", " <=", "-")) for line in lines)

@@ -166,6 +166,21 @@ def test_a_curve_over_dates_spans_its_axis(
     assert max(widths) > 150
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_effect_at_missing_stands_beside_its_curve(browser: Any, pages: dict[str, Path], width: int) -> None:
+    """Below it, where outputs would be stacked, its label would cover the histogram."""
+    show(browser, pages["hostile"], width)
+    places = browser.execute_script(
+        """return Array.from(document.querySelectorAll("#responds svg")).flatMap(svg => {
+            const box = svg.getBoundingClientRect();
+            return Array.from(svg.querySelectorAll("text")).filter(t => t.textContent.startsWith("missing"))
+                .map(t => t.getBoundingClientRect()).map(t => (t.left + t.width / 2 - box.left) / box.width);
+        })"""
+    )
+    assert places
+    assert min(places) > 0.6
+
+
 # -- choosing in the page ----------------------------------------------------------------------------
 
 
@@ -242,10 +257,12 @@ def test_names_of_rows_and_features_to_choose_are_text(
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
-def test_a_short_report_prints_on_three_pages(browser: Any, pages: dict[str, Path]) -> None:
+@pytest.mark.parametrize("width", [800, 1280])
+def test_a_short_report_prints_on_three_pages(browser: Any, pages: dict[str, Path], width: int) -> None:
+    """Whatever the width of the window that it is printed from."""
     import base64
 
-    show(browser, pages["demo"], 1280)
+    show(browser, pages["demo"], width)
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
     pages_of = re.findall(rb"/Type\s*/Page\b(?!s)", base64.b64decode(printed["data"]))
     assert 2 <= len(pages_of) <= 3

@@ -16,8 +16,10 @@ from pellucid.charts import theme
 from pellucid.charts.text import wrapped
 from pellucid.explanations import Explanation
 from pellucid.explanations.option import PlotOptions
+from pellucid.words import may_be_year
 
 FEW_INTEGERS = 30
+_FEW_TICKS = 6  # whole numbers that all have a tick: Vega would put some between
 Limits = tuple[float, float]
 Row = dict[str, Any]
 
@@ -99,11 +101,12 @@ def feature_axis(
     """Properties of the x or y channel of a continuous feature."""
     axis: dict[str, Any] = {"title": wrapped(name, pixels), "tickCount": max(2, round(pixels / 70))}
     if kind == "integer" and not log:
-        axis["tickMinStep"] = 1
+        axis |= _whole_ticks(limits)
     if log and limits[1] < 1000 * limits[0]:  # else powers of ten are enough
         axis["values"] = log_ticks(limits)
     if kind != "date":
-        axis["format"] = number_format(limits)
+        years = kind == "integer" and may_be_year(limits[0]) and may_be_year(limits[1])
+        axis["format"] = "d" if years else number_format(limits)
     if not labels:
         axis |= {"title": None, "labels": False, "ticks": False}
     # Dates are shown as they were given, not in the reader's time zone.
@@ -113,6 +116,12 @@ def feature_axis(
         "axis": alt.Axis(**axis),
         "scale": alt.Scale(domain=list(limits), nice=False, **scale),
     }
+
+
+def _whole_ticks(limits: Limits) -> dict[str, Any]:
+    """Ticks at whole numbers only: each of a few, of more those that Vega chooses."""
+    least, most = math.ceil(limits[0]), math.floor(limits[1])
+    return {"values": list(range(least, most + 1))} if most - least < _FEW_TICKS else {"tickMinStep": 1}
 
 
 def log_ticks(limits: Limits) -> list[float]:

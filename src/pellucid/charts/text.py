@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from typing import Any
@@ -11,12 +12,19 @@ import numpy as np
 from pellucid.explanations import Effect, Explanation
 from pellucid.words import counted, number, quantity, value_name
 
+_BINDING = re.compile(r"(?<=\d) pp\b|(?<= [=<>]) (?=\S)|(?<= [<>]=) (?=\S)")
+_GLUE = "\u00a0"  # a space that is not broken at
 _LETTER = 0.5  # mean width of a letter relative to the font size
 
 
 def wrapped(text: str, pixels: float, size: float = 13.0) -> list[str]:
-    """Lines of a title that fit into a width (or, for a vertical title, a height); white space is normalised."""
-    return textwrap.wrap(text, width=max(14, int(pixels / (_LETTER * size)))) or [""]
+    """Lines of a title that fit into a width (or, for a vertical title, a height); white space is normalised.
+
+    A number stays with its unit, a value with its equals sign, and a name with hyphens whole.
+    """
+    glued = _BINDING.sub(lambda found: found.group().replace(" ", _GLUE), " ".join(text.split()))
+    lines = textwrap.wrap(glued, width=max(14, int(pixels / (_LETTER * size))), break_on_hyphens=False)
+    return [line.replace(_GLUE, " ") for line in lines] or [""]
 
 
 def level_names(values: Iterable[Any]) -> list[str]:

@@ -10,6 +10,7 @@ from pellucid.arrays import AnyArray
 from pellucid.data.table import Data
 
 _ENOUGH = 50  # rows; in fewer, columns are equal or distinct by chance
+_CLASSES = 20  # more are no classes
 _FIRST = 50  # rows that tell most columns from the outcome, or from an identifier
 _ID = re.compile(  # a counter under another name may be a trend, which is a feature
     r"(^|[_\W])(id|ids|uuid|guid|key|index|rowid)$|^(id|uuid|guid)[_\W]|[a-z](Id|ID)$|^(unnamed: 0|row|row_?number)$"
@@ -27,6 +28,11 @@ def no_features(data: Data) -> list[str]:
             found.append(
                 f"the column {feature.source!r} of X equals y in every row: the outcome is among the features. Leave it"
                 f" out ({drop}), and fit the model without it."
+            )
+        elif _tells_outcome(data, j):
+            found.append(
+                f"the column {feature.source!r} of X has one value for each value of y: it seems to be the outcome"
+                f" under other names. Leave it out ({drop}), and fit the model without it."
             )
         elif _is_identifier(data, j):
             found.append(
@@ -47,6 +53,18 @@ def _is_outcome(data: Data, j: int) -> bool:
     if not _equal(own, y[:_FIRST]):
         return False
     return _equal(feature.decode(codes) if feature.categories is not None else codes, y)
+
+
+def _tells_outcome(data: Data, j: int) -> bool:
+    """Whether a column of text has one level for each class: ``good`` and ``bad`` for 1 and 0."""
+    y, feature = data.y, data.schema.features[j]
+    if y is None or y.ndim != 1 or feature.missing or feature.categories is None:
+        return False
+    pairs = set(zip(data.codes(j)[:_FIRST].tolist(), y[:_FIRST].tolist(), strict=True))
+    if not 1 < len(feature.categories) <= _CLASSES or len({b for _, b in pairs}) < len(pairs):
+        return False
+    pairs = set(zip(data.codes(j).tolist(), y.tolist(), strict=True))
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) > 1
 
 
 def _vary(y: AnyArray) -> bool:

@@ -154,6 +154,10 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
 
     if signed and not np.nanmax(np.abs(surface)) > 0:
         return f"{listed(effect.feature_names)} have no joint {_noun(effect, k)}."
+    if np.nanmax(surface) == np.nanmin(surface):
+        return (
+            f"The {'joint ' if signed else ''}{_noun(effect, k)} is {_number(effect, np.nanmax(surface))} everywhere."
+        )
 
     def where(flat: int) -> str:
         position = np.unravel_index(flat, surface.shape)

@@ -74,7 +74,8 @@ def _positions(predictor: Predictor, data: Data) -> FloatArray:
         if label not in known and str(label) not in known:
             raise InputError(
                 f"y is {label!r} in row {row}, which is not a class of the"
-                f" model{nearest(str(label), [str(c) for c in classes])}"
+                f" model{nearest(str(label), [str(c) for c in classes])} class_names= says what its classes are called"
+                " in y."
             )
     return np.array([known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64)
 

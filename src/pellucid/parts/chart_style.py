@@ -4,7 +4,7 @@ is.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
@@ -47,13 +47,14 @@ def signed_colour(attribution: Attribution, output: str, pixels: float) -> alt.C
     most = largest(attribution, output)
     shared = colour_scales(attribution) == "shared" and len(attribution.output_names) > 1
     title = f"contribution to the {attribution.scale}" if shared else axis_title(attribution, output)
+    percents: dict[str, Any] = {"labelExpr": "format(100 * datum.value, '.2~g') + (datum.value ? ' pp' : '')"}
     legend = alt.Legend(
+        **(percents if attribution.scale == "probability" else {"format": ".2~g"}),
         title=wrapped(title, max(pixels, 160.0), 12),
         orient="bottom",
         direction="horizontal",
         gradientLength=min(pixels, 200.0),
         gradientThickness=10,
-        format=".2~g",
         values=[-most, 0, most],
     )
     stops = [-most, -most / 2, 0, most / 2, most]

@@ -43,7 +43,8 @@
       axis: { ...axis, labelSeparation: 6, labelLimit: longest },
       legend: { ...legend, labelLimit: longest, ...(room < NARROW ? below : {}) },
     };
-    if (room < NARROW && spec.concat && chart.stacks) spec.columns = 1; // one output below the other
+    // One output below the other; views whose plots line up (a curve, its value at missing, its histogram) stay so.
+    if (room < NARROW && spec.concat && chart.stacks && spec.bounds !== "flush") spec.columns = 1;
     if (chart.fits && (excess > 0 || chart.grows)) narrow(spec, excess / abreast(spec));
     return spec;
   }

@@ -216,4 +216,4 @@ def model_section(seen: Seen, work: Work) -> tuple[Plain, list[str]]:
     constant = "the class frequencies" if found.classes else f"the mean of the outcome ({number(float(seen.y.mean()))})"
     size = counted(len(seen.places), seen.noun)
     against = f"The model is compared with a constant, {constant}, on the {size} of this report."
-    return score_section(found, against, brief=False), [found.findings()[0]]
+    return score_section(found, against, brief=True), [found.findings()[0]]

@@ -14,7 +14,16 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.entries import axis_title, evenly, fold, has_legend, not_shown, short_names, shortened
+from pellucid.charts.attribution.entries import (
+    axis_title,
+    evenly,
+    fold,
+    has_legend,
+    not_shown,
+    short_names,
+    shortened,
+    told_apart,
+)
 from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.marks import zero_line
 from pellucid.data.natural import in_order
@@ -113,7 +122,8 @@ def strips(one: Attribution, j: int, name: str, rows: IntArray, most: int) -> li
     sizes = {word: float(np.abs(one.values[rows[words == word], j]).sum()) for word in dict.fromkeys(words)}
     ranked = sorted(sizes, key=lambda word: -sizes[word])
     kept, rest = fold(np.arange(len(ranked)), most)
-    parts = [(f"{shortened(name, 26)} = {shortened(ranked[k], 16)}", rows[words == ranked[k]]) for k in kept]
+    called = dict(zip(kept.tolist(), told_apart([ranked[k] for k in kept], 16), strict=True))
+    parts = [(f"{shortened(name, 26)} = {called[int(k)]}", rows[words == ranked[k]]) for k in kept]
     parts.sort(key=lambda part: -float(one.values[part[1], j].mean()))
     if len(rest):
         folded = np.isin(words.astype(str), [ranked[k] for k in rest])

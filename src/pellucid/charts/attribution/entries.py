@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts.text import level_names, shown
+from pellucid.data.natural import common_start
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_views import sum_error
 from pellucid.explanations.attribution_words import grouped, labels_of, scale_of, sequence, start_name, starting_point
@@ -165,6 +166,21 @@ def short_names(labels: Iterable[str]) -> list[str]:
             short = f"{name}\u2032{equals}{value}" if equals else f"{short}\u2032"
         found[short] = None
     return list(found)
+
+
+def told_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names of bounded length that stay different: where the ends of some are the same, without what all begin with.
+
+    >>> told_apart(["Part number 1 of the town", "Part number 2 of the town"], 16)
+    ['…1 of the town', '…2 of the town']
+    """
+    short = [shortened(name, most) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    start = len(common_start(names))
+    while start and names[0][start - 1].isalnum():  # a word or a number is not torn
+        start -= 1
+    return [f"…{shortened(name[start:], most - 1)}" for name in names]
 
 
 def short_label(label: str, most: int = _LETTERS) -> str:

@@ -157,7 +157,8 @@ def _share_view(effect: Effect, labels: list[str], levels: Any, channels: Channe
         {"level": label, "share": float(share), "share_text": f"{percent(float(share))} of rows"}
         for label, share in zip(level_labels(effect), shares, strict=True)
     ]
-    axis = alt.Axis(title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False)
+    ends = [0, top] if at == "x" else [top]  # along a narrow strip there is no room for both
+    axis = alt.Axis(title=["share", "of rows"], titleFontSize=11, values=ends, format=".0%", grid=False)
     size = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
     tips = tooltips((effect.feature_names[0], "level"), ("data", "share_text"))
     bars = alt.Chart(data(rows)).mark_bar(color=theme.FAINT)

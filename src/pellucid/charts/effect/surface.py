@@ -1,8 +1,9 @@
 """A heat map: the effect of two features.
 
 A cell is coloured by the effect at its grid point (PDP; cells meet half-way between points) or, for ALE,
-whose values stand at the edges of the bins, by the mean of the values at its corners. Contour lines run
-through the values themselves. ALE cells without a single row are grey: their value is borrowed from neighbours.
+whose values stand at the edges of the bins, in between by linear interpolation; few wide bins are drawn in
+several pieces. Contour lines run through the values themselves. ALE cells without a single row are grey: their value
+is borrowed from neighbours.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pellucid.words import number, value_name
 _SEAMLESS: dict[str, Any] = {"x2Offset": 1, "yOffset": 1, "clip": True}
 _STEP, _WIDE_STEP = 24, 44  # pixels per level
 _TEXT_CELLS = 150  # up to so many cells of two nominal features have their value printed
+_PIECES = 18  # along an axis, at least, that the cells of a few bins are drawn in
 _POINTS = 300  # rows of data shown on top
 
 
@@ -60,27 +62,37 @@ def cell_data(effect: Effect, output: str) -> list[layout.Row]:
 
 
 def cell_values(effect: Effect) -> FloatArray:
-    """Value per cell and output: of its grid point, or for ALE the mean over its edges along numeric features."""
+    """Value per cell and output: of its grid point, or for ALE between the edges along numeric features."""
     values = effect.stacked("average")
     for axis in range(len(effect.grids)):
-        values = cells_along(effect, axis, values)
+        values = cells_along(effect, axis, values, pieces(effect, axis))
     return values
 
 
-def cells_along(effect: Effect, axis: int, values: FloatArray) -> FloatArray:
-    """Values at the grid points as values of cells, along one feature."""
+def pieces(effect: Effect, axis: int) -> int:
+    """In how many cells a bin is drawn along one feature: of a few wide ones the middle alone would say too little."""
+    bins = len(effect.grids[axis]) - 1
+    return max(1, round(_PIECES / bins)) if _at_edges(effect, axis) else 1
+
+
+def cells_along(effect: Effect, axis: int, values: FloatArray, parts: int = 1) -> FloatArray:
+    """Values at the grid points as values of cells, along one feature; of ``parts`` cells from edge to edge."""
     values = np.take(values, _order(effect, axis), axis=axis)
     if not _at_edges(effect, axis):
         return values
+    low, high = np.delete(values, -1, axis=axis), np.delete(values, 0, axis=axis)
     with np.errstate(invalid="ignore"):  # log-odds may be infinite
-        return np.asarray((np.delete(values, 0, axis=axis) + np.delete(values, -1, axis=axis)) / 2)
+        mixed = [(1 - part) * low + part * high for part in (np.arange(parts) + 0.5) / parts]
+    return np.stack(mixed, axis=axis + 1).reshape(*low.shape[:axis], -1, *low.shape[axis + 1 :])
 
 
 def cell_counts(effect: Effect, shape: tuple[int, ...]) -> FloatArray:
     """Rows of data per cell; NaN when the result does not say."""
-    if effect.counts.shape != shape:
-        return np.full(shape, np.nan)
     counts = np.asarray(effect.counts, dtype=np.float64)
+    for axis in range(counts.ndim):
+        counts = np.repeat(counts, pieces(effect, axis), axis=axis)
+    if counts.shape != shape:
+        return np.full(shape, np.nan)
     for axis in range(len(effect.grids)):
         if not _at_edges(effect, axis):
             counts = np.take(counts, _order(effect, axis), axis=axis)
@@ -93,8 +105,10 @@ def cell_places(effect: Effect, axis: int) -> list[layout.Row]:
     if effect.nominal[axis]:
         return [{"level": label, "text": label} for label in level_names(points)]
     if _at_edges(effect, axis):
-        edges = layout.positions(points)
-        texts = [f"{value_name(a)} to {value_name(b)}" for a, b in pairwise(points)]
+        parts = pieces(effect, axis) if axis < 2 else 1  # the third stands above its slices
+        places, bins = layout.positions(points), len(points) - 1
+        edges = np.interp(np.arange(bins * parts + 1) / parts, np.arange(bins + 1), places)
+        texts = [f"{value_name(a)} to {value_name(b)}" for a, b in pairwise(points) for _ in range(parts)]
     else:
         edges = between(layout.positions(points))
         texts = [value_name(point) for point in points]

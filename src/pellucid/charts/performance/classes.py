@@ -14,6 +14,7 @@ from pellucid.explanations import Performance
 from pellucid.explanations.plot_options import PerformanceOptions
 from pellucid.words import number, percent
 
+_LISTED = 5  # classes in one column of a legend
 _MEASURES = ("precision", "recall", "share flagged")
 
 
@@ -122,12 +123,9 @@ def class_colour(found: Performance, labels: dict[str, str]) -> alt.Color:
         scale = alt.Scale(domain=list(labels.values()), scheme="tableau20")
     else:
         scale = alt.Scale(domain=list(labels.values()), range=[palette[k] for k in places])
-    return alt.Color(
-        "class",
-        type="nominal",
-        scale=scale,
-        legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=260, symbolType="stroke"),
-    )
+    columns, room = (1, 260) if len(labels) <= _LISTED else (2, 120)
+    key = alt.Legend(title=None, orient="top", columns=columns, labelLimit=room, symbolType="stroke")
+    return alt.Color("class", type="nominal", scale=scale, legend=key)
 
 
 def share_axis(title: str | None) -> dict[str, Any]:

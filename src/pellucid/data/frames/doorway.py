@@ -30,11 +30,16 @@ def is_series(value: Any) -> bool:
 
 
 def check_table(table: Any, feature_names: Sequence[str] | None) -> None:
-    """Refuse texts in place of a table, and names beside a table that has its own."""
+    """Refuse texts or images in place of a table, and names beside a table that has its own."""
     if _are_texts(table):
         raise InputError(
             "X holds texts, not a table; explain a model of texts with pellucid.TextExplainer(f).shap(text), or give a"
             " table with the texts in one of its columns."
+        )
+    if isinstance(table, np.ndarray) and table.ndim in (3, 4):
+        raise InputError(
+            f"X has shape {table.shape}, like images rather than a table; explain a model of images with"
+            " pellucid.ImageExplainer(f).shap(image), or give a table with one row per case."
         )
     if feature_names is None or isinstance(table, np.ndarray) or "scipy" in library_of(table):
         return
