@@ -130,5 +130,5 @@ def _mmd2(chosen: IntArray, total: FloatArray, kappa: FloatArray, spread: float)
 
 
 def _first_least(worth: FloatArray, q: int) -> int:
-    """The place of the least, which is MMD^2 times q^2 / 2 but for a constant; of equal ones, up to rounding, the first."""
+    """The place of the least, MMD^2 times q^2 / 2 but for a constant; of equal ones, up to rounding, the first."""
     return int(np.argmax(worth <= worth.min() + _TIE * q**2 / 2))

@@ -11,8 +11,8 @@ from pellucid.trees.kernels.compiled import kernel
 def swap(block, squared, candidates, chosen, apart, first, second, place, other, w, least):
     """Tries each candidate, with distances ``block[candidate, row]``, in the place of the medoid that it serves best.
 
-    Those of ``block`` may be ``squared``. ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two least, ``place`` and ``other`` their
-    medoids. All change in place. Returns by how much the sum has fallen.
+    Those of ``block`` may be ``squared``. ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two
+    least, ``place`` and ``other`` their medoids. All change in place. Returns by how much the sum has fallen.
     """
     n, m = apart.shape
     removal, change, far, fallen = np.empty(m), np.empty(m), np.empty(n, dtype=block.dtype), 0.0

@@ -56,9 +56,7 @@ def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
         out[:, some] = _of_numbers(np.column_stack([data.codes(j) for j in some]), owner, chosen, w)
     for j in np.setdiff1d(np.arange(len(features)), numbers):
         codes = data.codes(j)
-        out[:, j] = [
-            _contrast((codes == codes[row]).astype(np.float64), owner == k, w) for k, row in enumerate(chosen)
-        ]
+        out[:, j] = [_contrast((codes == codes[row]).astype(np.float64), owner == k, w) for k, row in enumerate(chosen)]
     return out
 
 
