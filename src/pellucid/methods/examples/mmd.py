@@ -97,9 +97,9 @@ def exchanged(
         moved = False
         for a in range(m):
             each, own = free - columns[a], chosen[a]
-            j = int(np.argmin(each))
+            j = int(each.argmin())
             if each[j] < worth[own] - columns[a, own] - least:
-                j = int(np.argmax(each <= each[j] + _TIE))
+                j = int((each <= each[j] + _TIE).argmax())
                 column = similarity.column(j)
                 change = column - columns[a]
                 worth, free = worth + change, free + change

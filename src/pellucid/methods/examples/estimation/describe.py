@@ -16,7 +16,7 @@ from pellucid.stats import weighted_mean
 
 _SUM_TO_ONE = 1e4  # how firmly, beside the rest of the least squares
 _MAP_ROWS = 1000
-_AT_ONCE, _ROWS = 32, 4096  # columns and rows that contrasts are worked out for together
+_AT_ONCE, _ROWS = 64, 4096  # columns and rows that contrasts are worked out for together
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,6 @@ def silhouettes(columns: FloatArray, weights: FloatArray) -> FloatArray:
         second = np.minimum(second, np.maximum(first, apart))
         first = np.minimum(first, apart)
         if m:
-            share = np.where(second > 0, (second - first) / np.where(second > 0, second, 1.0), 0.0)
-            found[m] = float(weights @ share) / total
+            near = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+            found[m] = 1.0 - float(weights @ near) / total
     return found
