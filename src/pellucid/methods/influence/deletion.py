@@ -137,14 +137,17 @@ def _looks(request: Request, everything: Predictor) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class RefittedUnits:
-    """Models that are really fitted again without a few units, and before them the one fitted to all rows."""
+    """Models that are really fitted again without a few units, and before them the one fitted to all rows, which may be
+    the ``given`` one.
+    """
 
     request: Request
+    given: bool = False
 
     def __call__(self, units: IntArray, rows: Data) -> tuple[FloatArray, FloatArray]:
         q = self.request
         refit = refitter(q.predictor, q.data, q.refit, seed=q.run.seed)
-        everything = refit(np.flatnonzero(q.data.weights > 0)).predictor
+        everything = q.predictor if self.given else refit(np.flatnonzero(q.data.weights > 0)).predictor
         without = [q.run.predict(refit(q.without(int(u))).predictor, rows, full=True) for u in units]
         return q.run.predict(everything, rows, full=True), np.stack(without)
 
