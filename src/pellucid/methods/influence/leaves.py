@@ -147,7 +147,7 @@ def _boosted(request: Request, read: Trees, how: Boosting, X: FloatArray, at: Fl
     error = _error(*joined)
     if error > (_SINGLE if predictor.library == "xgboost" else _DOUBLE):
         return _not_reproduced(request, error)
-    fit = rows.fit(w, base)
+    fit = rows.fit(w, base) if how.single else fit
     moved = _moved(rows, w, how) if follows else np.zeros_like(rows.Y)
     there = places(ensemble, at)
 
