@@ -156,7 +156,7 @@ class Matrix:
 
     def column(self, j: int) -> FloatArray:
         """The kernel between every row and row ``j``."""
-        return self.values[j]
+        return np.asarray(self.values[j])
 
 
 @dataclass(frozen=True, eq=False)
