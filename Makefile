@@ -81,6 +81,7 @@ bench-interactions: .bench-interactions/ready
 
 bench-examples: .bench-examples/ready
 	.bench-examples/bin/python benchmarks/examples.py
+	.bench-examples/bin/python benchmarks/influence.py
 
 bench-counterfactuals: .bench-counterfactuals/ready .bench-alibi/tried
 	.bench-counterfactuals/bin/python benchmarks/counterfactuals.py

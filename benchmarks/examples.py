@@ -1,9 +1,10 @@
 """Prototypes and criticisms against mmd-critic, ProtoDash (aix360) and kmedoids: CPU seconds, memory and MMD².
 
 50 prototypes and 20 criticisms by the public call of pellucid, which includes making points of the table, the checks and
-the sentences; peers get the matrix of points and the same width. Each measurement is a process of its own with one
-thread, after one small call that loads what has to be loaded. MMD² (prototypes that count alike, and with the best
-weights) is worked out here, in one way for all.
+the sentences; peers get the matrix of points and the same width, and kmedoids makes the matrix of distances that it needs.
+Each measurement is a process of its own with one thread: one call on few rows, which loads what has to be loaded, then the
+same call up to five times (not again once ten seconds are spent), of which the least counts. MMD² (prototypes that count
+alike, and with the best weights) is worked out here, in one way for all.
 
     python benchmarks/examples.py [--only digits adult] [--write]
 """
@@ -42,12 +43,28 @@ PEERS = {
     "adult": ("mmd-critic", "ProtoDash", "kmedoids"),
     "large": (),
 }
-GOALS = {("digits", "pellucid"): 0.1, ("adult", "pellucid"): 0.6, ("large", "pellucid"): 4.0, ("large", "exact"): 35.0}
+SECONDS = {
+    ("digits", "pellucid"): 0.1,
+    ("adult", "pellucid"): 0.6,
+    ("large", "pellucid"): 4.0,
+    ("large", "exact"): 35.0,
+}
+MEGABYTES = {"large": 1024}
+TIMES, LOWER = 10, 0.1  # less CPU time than mmd-critic and ProtoDash, at an MMD² so much lower
+ROUNDS, ENOUGH = 5, 10.0
 SIZES = {
     "digits": "digits, 1,797 x 64",
     "adult": "adult, 10,000 x 12 (90 as points)",
     "large": "simulated, 100,000 x 91",
 }
+
+
+INTRO = (
+    f"{M} prototypes and {CRITICISMS} criticisms (k-medoids and ProtoDash have none). Time is CPU time of one thread, the least of"
+    " up to five calls; that of kmedoids includes the matrix of distances that it needs. The peak is that of the whole process,"
+    " data included. A smaller MMD² represents the data better; the mean distance is what k-medoids minimises, a smaller one"
+    " is better. ProtoDash chooses prototypes for the best weights: compare it by that column, too."
+)
 
 
 def table(name):
@@ -134,13 +151,16 @@ def positions(Z, rows):
 def one(name, who):
     X = table(name)
     Z, width = points(X)
-    run_pellucid(X[:300], None, 1.0) if who in ("pellucid", "exact", "medoids") and name != "adult" else None
-    if name == "adult" and who in ("pellucid", "exact", "medoids"):
-        run_pellucid(X.iloc[:300], None, 1.0)
+    few = X[:300] if isinstance(X, np.ndarray) else X.iloc[:300]
+    RUNS[who](few, Z[:300], width)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    chosen, seconds = RUNS[who](X, Z, width)
+    seconds = []
+    while len(seconds) < ROUNDS and sum(seconds) < ENOUGH:
+        chosen, cpu = RUNS[who](X, Z, width)
+        seconds.append(cpu)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"chosen": chosen.tolist(), "cpu": seconds, "mb": after / 1024, "grown": (after - before) / 1024}))
+    least = {"cpu": min(seconds), "calls": len(seconds)}
+    print(json.dumps({"chosen": chosen.tolist(), "mb": after / 1024, "grown": (after - before) / 1024} | least))
 
 
 def discrepancy(name, sets):
@@ -169,6 +189,49 @@ def measured(name, who):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+def lines(name):
+    """The lines of one table of data, goals included."""
+    ours = ("pellucid", "exact") if name == "large" else ("pellucid", "medoids")
+    found = {who: measured(name, who) for who in (*ours, *PEERS[name])}
+    found = {who: each for who, each in found.items() if each}
+    fits = discrepancy(name, {who: each["chosen"] for who, each in found.items()})
+    rng, n = np.random.default_rng(0), len(table(name))
+    random = [discrepancy(name, {"r": rng.choice(n, M, replace=False)})["r"] for _ in range(3)]
+    fits["random rows"] = np.mean(random, axis=0)
+    for who, fit in fits.items():
+        each = found.get(who)
+        called = {"exact": "pellucid, sample=None", "medoids": "pellucid, method='medoids'"}.get(who, who)
+        cost = [f"{each['cpu']:.3f}", f"{each['mb']:,.0f}"] if each else ["", ""]
+        yield [
+            SIZES[name],
+            called,
+            *cost,
+            *(f"{part:.5f}" for part in fit[:2]),
+            f"{fit[2]:.3f}",
+            "; ".join(goals(name, who, found, fits)),
+        ]
+
+
+def goals(name, who, found, fits):
+    """What is aimed for, and whether it is met."""
+    each, ours = found.get(who), found.get("pellucid")
+    if (name, who) in SECONDS:
+        yield told(f"at most {SECONDS[name, who]:g} s", each["cpu"] <= SECONDS[name, who])
+        if name in MEGABYTES:
+            yield told("below 1 GB", each["mb"] < MEGABYTES[name])
+    if who in ("mmd-critic", "ProtoDash") and each and ours:
+        times, lower = each["cpu"] / ours["cpu"], 1 - fits["pellucid"][0] / fits[who][0]
+        yield told(f"at least {TIMES} times the CPU time of pellucid", times >= TIMES) + f" ({times:.1f} times)"
+        yield told(f"its MMD² at least {LOWER:.0%} undercut", lower >= LOWER) + f" (by {lower:.0%})"
+    if who == "kmedoids" and each and "medoids" in found:
+        times, nearer = each["cpu"] / found["medoids"]["cpu"], fits["medoids"][2] / fits[who][2]
+        yield told("medoids not behind", times >= 1 and nearer <= 1.005) + f" ({times:.1f} times their CPU time)"
+
+
+def told(goal, met):
+    return f"{goal}: {'met' if met else 'missed'}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", default=list(SIZES))
@@ -178,49 +241,23 @@ def main():
     if given.one:
         one(*given.one)
         return
-    lines = []
+    all_lines = []
     for name in given.only:
-        ours = ("pellucid", "exact") if name == "large" else ("pellucid", "medoids")
-        found = {who: measured(name, who) for who in (*ours, *PEERS[name])}
-        found = {who: each for who, each in found.items() if each}
-        fits = discrepancy(name, {who: each["chosen"] for who, each in found.items()})
-        rng = np.random.default_rng(0)
-        n = len(table(name))
-        fits["random rows"] = np.mean(
-            [discrepancy(name, {"r": rng.choice(n, M, replace=False)})["r"] for _ in range(3)], axis=0
-        )
-        for who, fit in fits.items():
-            each = found.get(who)
-            goal = GOALS.get((name, who))
-            called = {"exact": "pellucid, sample=None", "medoids": "pellucid, method='medoids'"}.get(who, who)
-            lines.append(
-                [
-                    SIZES[name],
-                    called,
-                    f"{each['cpu']:.2f}" if each else "",
-                    f"{each['mb']:,.0f}" if each else "",
-                    f"{fit[0]:.5f}",
-                    f"{fit[1]:.5f}",
-                    f"{fit[2]:.3f}",
-                    "" if goal is None else f"{goal:g} s: {'met' if each['cpu'] <= goal else 'missed'}",
-                ]
-            )
-            print(*lines[-1], sep=" | ", flush=True)
+        for line in lines(name):
+            all_lines.append(line)
+            print(*line, sep=" | ", flush=True)
     head = ["data", "by", "CPU s", "peak MB", "MMD²", "MMD², best weights", "mean distance", "goal"]
     if given.write:
         more = [f"{name} {version(name)}" for name in ("mmd-critic", "aix360", "kmedoids") if _there(name)]
-        intro = (
-            f"{M} prototypes and {CRITICISMS} criticisms (k-medoids and ProtoDash have none). Time is CPU time of one thread; the"
-            " peak is that of the whole process, data included. A smaller MMD² represents the data better; the mean distance is"
-            " what k-medoids minimises, a smaller one is better."
-        )
-        page.write(
+        page.write_section(
             "EXAMPLES.md",
-            "# Prototypes and criticisms",
+            "Prototypes and criticisms",
             page.printed(__file__, more=more),
-            intro,
-            page.table(head, lines, words=2),
+            INTRO,
+            page.table(head, all_lines, words=2),
         )
+    if any(": missed" in line[-1] for line in all_lines):
+        sys.exit(1)
 
 
 def _there(name):

@@ -16,7 +16,6 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data.table import Data
 from pellucid.errors import InputError
-from pellucid.stats import weighted_mean
 
 _LEVELS = 100  # with columns of their own
 _MOST_NUMBERS = 200_000_000  # in the matrix
@@ -38,12 +37,14 @@ def standardised(data: Data, *, levels: int = _LEVELS) -> FloatArray:
 
 def _number(codes: FloatArray, weights: FloatArray) -> list[FloatArray]:
     lacks = np.isnan(codes)
-    known = ~lacks & (weights > 0)
-    if not known.any():
+    w = np.where(lacks, 0.0, weights)
+    total = float(w.sum())
+    if total <= 0:
         return []
-    mean = float(weighted_mean(codes[known], weights[known]))
-    sd = float(np.sqrt(weighted_mean(np.square(codes[known] - mean), weights[known])))
-    found = [np.where(lacks, 0.0, codes - mean) / sd] if sd > 0 else []
+    filled = np.where(lacks, 0.0, codes)
+    off = filled - float(w @ filled) / total
+    sd = float(np.sqrt(w @ np.square(off) / total))
+    found = [np.where(lacks, 0.0, off / sd)] if sd > 0 else []
     return [*found, lacks.astype(np.float64)] if lacks.any() else found
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from pellucid.data.table import Data
 
 KernelName = Literal["rbf", "laplace", "gower", "leaves"]
 KERNELS: tuple[KernelName, ...] = ("rbf", "laplace", "gower")  # to be chosen; leaves are a space of their own
-DOUBLE = 4096
+DOUBLE = 1024
 _BLOCK = 1024
 _WIDTH_ROWS = 500
 _SMALL = 1e-12
@@ -51,8 +51,8 @@ class Points:
 
     def apart(self, rows: Any, others: Any, factor: float = 1.0) -> AnyArray:
         """``factor`` times the squared distances of some rows from others."""
-        right = self.right[others]
-        return self.left[rows] @ (right * right.dtype.type(factor)).T
+        left, right = self.left[rows], self.right[others]
+        return left @ (right if factor == 1.0 else right * right.dtype.type(factor)).T
 
     def take(self, some: IntArray) -> Points:
         """Some of the rows, the same points."""
@@ -136,6 +136,29 @@ class Leaves:
 Rows = Points | Cells | Leaves
 
 
+class Columns(Protocol):
+    """A kernel between rows, one column after the other."""
+
+    def __len__(self) -> int: ...
+
+    def column(self, j: int) -> FloatArray:
+        """The kernel between every row and row ``j``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """The kernel of few rows, held as a whole."""
+
+    values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def column(self, j: int) -> FloatArray:
+        """The kernel between every row and row ``j``."""
+        return np.asarray(self.values[j])
+
+
 @dataclass(frozen=True, eq=False)
 class Similarity:
     """A kernel between the rows of one table, column by column or block by block."""
@@ -180,26 +203,22 @@ class Similarity:
         found[rows[:, None] == rows[None]] = 1.0
         return found
 
-    def blocks(self) -> list[slice]:
+    def blocks(self, size: int = _BLOCK) -> list[slice]:
         """The rows in runs that are worked on at once."""
-        return [slice(start, min(start + _BLOCK, len(self))) for start in range(0, len(self), _BLOCK)]
+        return [slice(start, min(start + size, len(self))) for start in range(0, len(self), size)]
 
-    def nearest(self, chosen: IntArray, *, most: int = 2) -> tuple[IntArray, FloatArray]:
-        """For every row its nearest of the ``chosen``, by place, and the kernel with the ``most`` nearest.
-
-        The place is -1 where a local kernel leaves a row without any.
-        """
-        best, values = np.empty(len(self), dtype=np.intp), np.zeros((len(self), min(most, len(chosen))))
+    def nearest(self, chosen: IntArray) -> IntArray:
+        """For every row its nearest of the ``chosen``, by place; -1 where a local kernel leaves a row without any."""
+        best = np.empty(len(self), dtype=np.intp)
         for rows in self.blocks():
             found = self.exponents(rows, chosen).astype(np.float64)
             best[rows] = np.where(np.isneginf(found).all(axis=1), -1, _first_largest(found))
-            values[rows] = np.exp(np.minimum(-np.sort(-found, axis=1)[:, : values.shape[1]], 0.0))
-        return best, values
+        return best
 
     def means(self, weights: FloatArray, tick: Callable[[int], None] = lambda _: None) -> FloatArray:
         """The mean kernel of every row with all rows; each pair of blocks is worked out once."""
         total, w = np.zeros(len(self)), weights.astype(self.block([0], [0]).dtype)
-        runs = self.blocks()
+        runs = self.blocks(min(_BLOCK, max(len(self) // 8, 64)))  # pairs within a block are worked out twice
         for a, rows in enumerate(runs):
             for others in runs[a:]:
                 block = self.block(rows, others)

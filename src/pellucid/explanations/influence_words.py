@@ -200,10 +200,8 @@ def _checked(found: Influence) -> list[str]:
             f" {amount(found, float(checked.shown[:top].mean()))}."
         )
     if np.isfinite(checked.jolt) and found.how != "refits":
-        said.append(
-            f"A full refit without a random row changes the result by {amount(found, checked.jolt)} (median of"
-            f" {checked.jolt_rows})."
-        )
+        several = f" (median of {checked.jolt_rows})" if checked.jolt_rows > 1 else ""
+        said.append(f"A full refit without a random row changes the result by {amount(found, checked.jolt)}{several}.")
     return said
 
 

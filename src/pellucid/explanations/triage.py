@@ -86,7 +86,7 @@ class Triage(Explanation, options=TriageOptions):
 
 
 _LISTED = {
-    "both": "the ranks of their out-of-fold loss and of their loss under the model",
+    "both": "the mean of their out-of-fold losses and their loss under the model",
     "out-of-fold loss": "their out-of-fold loss",
     "loss of the model": "their loss under the model",
 }

@@ -24,6 +24,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.trees.convert.training import Boosting
 from pellucid.trees.ensemble import TreeEnsemble
 
+_PLACES = 1 << 16  # rows times trees that go down together: few enough to stay near the processor
 _COLUMNS = 32  # sums of scores that are followed together
 
 
@@ -181,7 +182,7 @@ class Fit:
 
 def places(ensemble: TreeEnsemble, X: FloatArray) -> IntArray:
     """The leaf of each row in each tree, counted from the tree's root."""
-    step = max(1, (1 << 22) // max(len(ensemble.roots), 1))
+    step = max(1, _PLACES // max(len(ensemble.roots), 1))
     parts = [ensemble.leaves(X[s : s + step]) - ensemble.roots for s in range(0, max(len(X), 1), step)]
     return np.asfortranarray(np.concatenate(parts).astype(np.int32))
 

@@ -83,7 +83,7 @@ class InfluenceVerbs(Bound):
         """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
 
         Rows are listed by the loss of their own outcome: under models fitted without their fold (out-of-fold), and
-        under the model itself, by the mean of both ranks. A share of the outcomes (``changed``) is then changed on
+        under the model itself, by the mean of the losses. A share of the outcomes (``changed``) is then changed on
         purpose and everything fitted again, to say what part of them the first tenth of the list holds; where one of
         the losses alone finds clearly more, the list is by that. ``refit`` fits the model again, as for `importance`.
 

@@ -37,7 +37,7 @@ def test_cook_and_dfbeta_are_those_of_statsmodels():
     np.testing.assert_allclose(cook.values, theirs["cook"], rtol=1e-10)
     np.testing.assert_allclose(cook.leverage, theirs["leverage"], rtol=1e-10)
     found = ex.influence(method="dfbeta")
-    np.testing.assert_allclose(found.values, theirs["dfbeta"], rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found.values, theirs["dfbeta"], rtol=1e-10)
     np.testing.assert_allclose(found.errors, theirs["se"], rtol=1e-10)
     assert found.targets == ("intercept", "x0", "x1", "x2")
 

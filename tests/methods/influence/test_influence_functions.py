@@ -98,7 +98,7 @@ def coded(table):
     return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
 
 
-@pytest.mark.parametrize(("n", "C"), [(800, 1.0), (200, 100.0)])
+@pytest.mark.parametrize(("n", "C"), [(1000, 1.0), (200, 100.0)])
 def test_credit_against_refits(n, C):
     table = read("german_credit_full.csv")
     X, y = coded(table.drop(columns="risk")), (table["risk"] == "bad").to_numpy(int)

@@ -185,3 +185,19 @@ def test_the_jolt_of_any_row_stands_beside_it():
     flat = DecisionTreeRegressor(max_depth=1).fit(X, y)
     calm = {caveat.code for caveat in pellucid.Explainer(flat, X, y).influence([0]).caveats}
     assert not calm & {"any-row", "not-refitted"}
+
+
+def test_a_large_model_is_checked_by_fewer_refits_and_a_seeded_one_stands_for_itself(monkeypatch):
+    fits, fit = [], GradientBoostingRegressor.fit
+    monkeypatch.setattr(GradientBoostingRegressor, "fit", lambda self, *given: fits.append(1) or fit(self, *given))
+    X, y = table()
+    checked = []
+    for seed, large in ((None, 1 << 22), (0, 1 << 22), (0, 0)):
+        model = GradientBoostingRegressor(n_estimators=5, random_state=seed).fit(X, y)
+        monkeypatch.setattr("pellucid.methods.influence.leaves._LARGE", large)
+        fits.clear()
+        checked.append(pellucid.Explainer(model, X, y).influence([0]).checked)
+        assert len(fits) == (7, 6, 3)[len(checked) - 1]
+    assert checked[0].refitted.tolist() == checked[1].refitted.tolist()
+    assert checked[2].refitted[:2].tolist() == checked[1].refitted[:2].tolist()
+    assert checked[2].jolt_rows == 1

@@ -36,6 +36,11 @@ def test_out_of_fold_losses_are_those_of_models_without_the_row():
     own = LogisticRegression().fit(X, y).predict_proba(X)[np.arange(60), y]
     assert found.loss.mean() > -np.log(own).mean()
     assert np.allclose(found.loss, -np.log(found.belief))
+    # Listed by the mean of four losses: the three dealings' and the model's.
+    assert found.chosen == "both"
+    outside = (4 * found.values + np.log(own)) / 3
+    assert (outside >= found.loss - 1e-6).all()  # the mean of logarithms is below the logarithm of the mean
+    assert np.corrcoef(outside, found.loss)[0, 1] > 0.99
 
 
 def test_sentences_and_table(golden):

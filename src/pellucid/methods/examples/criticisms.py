@@ -33,11 +33,11 @@ _TIE = 1e-12
 def criticise(similarity: Similarity, witness: FloatArray, count: int, free: BoolArray) -> IntArray:
     """``count`` of the free rows that are represented worst, far from each other."""
     chosen = np.empty(count, dtype=np.intp)
-    left, factor, free = np.ones(len(witness)), np.zeros((count, len(witness))), free.copy()
+    odd, left, factor = np.where(free, np.abs(witness), -np.inf), np.ones(len(witness)), np.zeros((count, len(witness)))
     for t in range(count):
-        gain = np.where(free, np.abs(witness) + np.log(np.maximum(left, _FLOOR)), -np.inf)
+        gain = odd + np.log(np.maximum(left, _FLOOR))
         j = int(np.argmax(gain >= gain.max() - _TIE))
-        chosen[t], free[j] = j, False
+        chosen[t], odd[j] = j, -np.inf
         rest = similarity.column(j) - factor[:t].T @ factor[:t, j]
         factor[t] = rest / np.sqrt(max(left[j], _FLOOR))
         left = np.maximum(left - np.square(factor[t]), 0.0)

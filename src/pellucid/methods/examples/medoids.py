@@ -36,17 +36,17 @@ def medoids(rows: Rows, start: IntArray, weights: FloatArray, allowed: BoolArray
     candidates = np.flatnonzero(allowed)
     parts = np.array_split(candidates, -(-len(candidates) // _BLOCK))
     if len(start) == 1:
-        sums = np.concatenate([weights @ distances(rows, slice(None), some) for some in parts])
+        sums = np.concatenate([distances(rows, some) @ weights for some in parts])
         return candidates[[int(np.argmin(sums))]], float(sums.min() / weights.sum())
     chosen = start.astype(np.intp)
-    apart = distances(rows, slice(None), chosen)
+    apart = np.ascontiguousarray(distances(rows, chosen).T)
     first, second, place, other = _two_nearest(apart)
     for _ in range(_ROUNDS):
         loss = float(weights @ first)
         fallen = 0.0
         for some in parts:
-            block = np.ascontiguousarray(distances(rows, slice(None), some).T)
-            fallen += swap(block, some, chosen, apart, first, second, place, other, weights, _GAIN * loss)
+            block = rows.apart(some, slice(None))
+            fallen += swap(block, rows.squared, some, chosen, apart, first, second, place, other, weights, _GAIN * loss)
         if fallen <= _GAIN * loss:
             break
     return chosen, float(weights @ first / weights.sum())
@@ -61,7 +61,7 @@ def _two_nearest(apart: FloatArray) -> tuple[FloatArray, FloatArray, IntArray, I
     return first, others[rows, other], place, other
 
 
-def distances(rows: Rows, some: IntArray | slice, others: IntArray) -> FloatArray:
-    """Distances of some rows from others."""
-    found = np.maximum(rows.apart(some, others).astype(np.float64), 0.0)
+def distances(rows: Rows, some: IntArray) -> FloatArray:
+    """Distances of some rows from all rows."""
+    found = np.maximum(rows.apart(some, slice(None)).astype(np.float64), 0.0)
     return np.sqrt(found) if rows.squared else found

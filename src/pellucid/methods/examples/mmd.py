@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.data.similarity import DOUBLE, Similarity
+from pellucid.data.similarity import DOUBLE, Columns
 
 _TIE = 1e-12
 _ROUNDS = 20
@@ -57,16 +57,18 @@ class Selection:
         return Selection(self.chosen[:m], columns, total, _mmd2(self.chosen[:m], total, kappa, spread), self.curve[:m])
 
 
-def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
-    """The greedy path of m prototypes among the rows ``allowed``; ``spread`` is the constant c."""
+def greedy(similarity: Columns, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
+    """The greedy path of m prototypes among the rows ``allowed``; ``spread`` is the constant c.
+
+    The q-th is the row j at which sum_i k(z_i, x_j) - q kappa(x_j), over those before, is least.
+    """
     n = len(similarity)
-    total, free, columns = np.zeros(n), allowed.copy(), np.empty((m, n), dtype=_kept_as(n))
+    total, taken, columns = np.zeros(n), np.where(allowed, 0.0, np.inf), np.empty((m, n), dtype=_kept_as(n))
     chosen, curve, pairs, sum_kappa = np.empty(m, dtype=np.intp), np.empty(m), 0.0, 0.0
     for q in range(1, m + 1):
-        found = (pairs + 2 * total + 1.0) / q**2 - 2 * (sum_kappa + kappa) / q
-        j = _first_least(found, free)
-        chosen[q - 1], curve[q - 1], free[j] = j, found[j] + spread, False
+        j = _first_least(total - q * kappa + taken, q)
         pairs, sum_kappa = pairs + 2 * total[j] + 1.0, sum_kappa + kappa[j]
+        chosen[q - 1], curve[q - 1], taken[j] = j, pairs / q**2 - 2 * sum_kappa / q + spread, np.inf
         column = similarity.column(j)
         columns[q - 1] = column
         total += column
@@ -74,7 +76,7 @@ def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, 
 
 
 def exchanged(
-    similarity: Similarity,
+    similarity: Columns,
     kappa: FloatArray,
     found: Selection,
     *,
@@ -87,20 +89,21 @@ def exchanged(
     Of the rows that could take the place of a prototype, MMD^2 is least where (sum of the others' kernel) - m kappa is.
     """
     chosen, columns, m = found.chosen.copy(), found.columns.copy(), len(found.chosen)
-    worth = np.where(allowed, found.total - m * kappa, np.inf)
+    worth = found.total - m * kappa
+    free = np.where(allowed, worth, np.inf)
+    free[chosen] = np.inf
     least = 0.5e-9 * max(spread, _TIE) * m**2
     for _ in range(rounds):
         moved = False
         for a in range(m):
-            each = worth - columns[a]
-            own = each[chosen[a]]
-            each[chosen] = np.inf
-            each[chosen[a]] = own
-            j = int(np.argmin(each))
-            if each[j] < own - least:
-                j = int(np.argmax(each <= each[j] + _TIE))
+            each, own = free - columns[a], chosen[a]
+            j = int(each.argmin())
+            if each[j] < worth[own] - columns[a, own] - least:
+                j = int((each <= each[j] + _TIE).argmax())
                 column = similarity.column(j)
-                worth += column - columns[a]
+                change = column - columns[a]
+                worth, free = worth + change, free + change
+                free[own], free[j] = worth[own], np.inf
                 chosen[a], columns[a], moved = j, column, True
         if not moved:
             break
@@ -108,7 +111,7 @@ def exchanged(
     return Selection(chosen, columns, total, _mmd2(chosen, total, kappa, spread), found.curve)
 
 
-def given(similarity: Similarity, kappa: FloatArray, chosen: IntArray, *, spread: float) -> Selection:
+def given(similarity: Columns, kappa: FloatArray, chosen: IntArray, *, spread: float) -> Selection:
     """A set that somebody chose, with the curve of MMD^2 along its own order."""
     columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(_kept_as(len(similarity)))
     totals = np.cumsum(columns, axis=0, dtype=np.float64)
@@ -126,7 +129,6 @@ def _mmd2(chosen: IntArray, total: FloatArray, kappa: FloatArray, spread: float)
     return float(max(total[chosen].sum() / m**2 - 2 * kappa[chosen].sum() / m + spread, 0.0))
 
 
-def _first_least(values: FloatArray, free: BoolArray) -> int:
-    """The free row with the least value; of equal ones, up to rounding, the first."""
-    left = np.where(free, values, np.inf)
-    return int(np.argmax(left <= left.min() + _TIE))
+def _first_least(worth: FloatArray, q: int) -> int:
+    """The place of the least, MMD^2 times q^2 / 2 but for a constant; of equal ones, up to rounding, the first."""
+    return int(np.argmax(worth <= worth.min() + _TIE * q**2 / 2))

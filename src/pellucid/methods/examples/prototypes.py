@@ -94,7 +94,8 @@ def prototypes(
         "random_state": run.seed,
         "of": of,
     }
-    parts = _Parts(predictor, data, space, chosen, path, odd, witness, names, features in (None, "raw"))
+    covered = describe.coverage(space.similarity, chosen.chosen, space.weights)
+    parts = _Parts(predictor, data, space, chosen, path, covered, odd, witness, names, features in (None, "raw"))
     found = _result(parts, settings, run)
     measured = run.unless_interrupted(lambda: _measured(parts, found, settings, run), None)
     if measured is None:
@@ -116,6 +117,7 @@ class _Parts:
     space: Space
     chosen: mmd.Selection
     path: mmd.Selection
+    covered: describe.Coverage
     odd: IntArray
     witness: FloatArray
     names: AnyArray | None
@@ -190,7 +192,7 @@ def _count(criticisms: Any, m: int, space: Space) -> int:
 
 def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
     data, space, chosen, predictor = parts.data, parts.space, parts.chosen, parts.predictor
-    covered = describe.coverage(space.similarity, chosen.chosen, space.weights)
+    covered = parts.covered
     order = np.argsort(-covered.share, kind="stable")
     ordered, place = chosen.chosen[order], np.append(np.argsort(order), -1)
     owner = place[covered.owner]
@@ -269,7 +271,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
     }
     some = parts.data.spread(SAMPLE_ROWS)
     f = parts.predictor.restrict(sample_predictions(parts.predictor, parts.data.take(some), run))
-    at = found.predictions[np.argsort(np.argsort(-describe.coverage(space.similarity, chosen, space.weights).share))]
+    at = found.predictions[np.argsort(np.argsort(-parts.covered.share, kind="stable"))]
     return Measured(
         m=m,
         mmd2=parts.chosen.mmd2,

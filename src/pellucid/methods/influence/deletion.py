@@ -7,8 +7,9 @@ all rows, f(-i) the one fitted without row i (or without a set of rows together)
 (1/n) sum_j |f(x_j) - f(-i)(x_j)|.
 
 Estimator. Up to ``budget`` refits every unit is left out. Beyond, half of the budget goes to units drawn at random; a
-forest learns from them how strong influence is by the row's features, outcome and loss, and the other half goes to the
-units for which it expects most. The share of random units that reach the tenth place says how many may be missed.
+forest learns from them how strong influence is by the row's features, outcome and loss, and the units for which it
+expects most are left out next, in batches, each of which it learns from, until none of a batch is among the ten
+strongest or the budget is spent. The share of random units that reach the tenth place says how many may be missed.
 
 When it misleads: (1) where the fit is random or grown greedily (forests, boosted trees, networks), leaving out *any*
 row moves predictions; the result measures how much (the jolt of random rows) and a row below it is not to blame. (2)
@@ -34,6 +35,8 @@ from pellucid.methods.influence.estimation.measured import SOME, differences
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
+
+_BATCHES, _STRONGEST = 4, 10
 
 
 def deletion(request: Request) -> LeftOut:
@@ -80,6 +83,12 @@ class _Known:
 
         with_refits(q.run, [partial(self.refit, q.without(u)) for u in units.tolist()], len(q.data), keep)
 
+    def strength(self) -> tuple[IntArray, FloatArray]:
+        """The units tried so far, and how much each changes what is asked."""
+        tried = np.array(sorted(self.predictions), dtype=np.intp)
+        found = differences(self.request, self.present(self.rows), self(tried, self.rows), self.rows)
+        return tried, np.abs(found).reshape(len(tried), -1).sum(axis=1)
+
     def present(self, rows: Data) -> FloatArray:
         """Predictions of the model fitted to all rows."""
         return self.request.run.predict(self.everything, rows, full=True)
@@ -90,20 +99,27 @@ class _Known:
 
 
 def _sampled(known: _Known) -> IntArray:
-    """Units at random, then those for which a forest that learned from them expects most; the random ones."""
+    """Units at random, then those for which a forest that learned from all so far expects most, until of a batch none
+    is among the ten strongest; the random ones.
+    """
     q = known.request
     first = q.run.generator("influence.units").permutation(q.n_units)[: max(q.budget // 2, 2)]
     known.try_out(np.sort(first))
-    tried = np.array(sorted(known.predictions), dtype=np.intp)
-    present = known.present(known.rows)
-    found = differences(q, present, known(tried, known.rows), known.rows)
-    strength = np.log(np.abs(found).reshape(len(tried), -1).sum(axis=1) + 1e-300)
     looks = _looks(q, known.everything)
-    forest = Forest.grown(looks[tried], strength[:, None], trees=200, leaf=3, tried=1.0, seed=q.run.seed)
-    others = np.setdiff1d(np.arange(q.n_units), tried)
-    expected = forest.predict(looks[others])[:, 0]
-    known.try_out(np.sort(others[np.argsort(-expected, kind="stable")[: q.budget - len(tried)]]))
-    return tried
+    batch, tried = max((q.budget - len(first)) // _BATCHES, _STRONGEST), known.strength()[0]
+    while len(known.predictions) < q.budget:
+        tried, strength = known.strength()
+        forest = Forest.grown(
+            looks[tried], np.log(strength + 1e-300)[:, None], trees=200, leaf=3, tried=1.0, seed=q.run.seed
+        )
+        others = np.setdiff1d(np.arange(q.n_units), tried)
+        expected = forest.predict(looks[others])[:, 0]
+        likely = others[np.argsort(-expected, kind="stable")[: min(batch, q.budget - len(tried))]]
+        known.try_out(np.sort(likely))
+        tried, strength = known.strength()
+        if not np.isin(tried[np.argsort(-strength, kind="stable")[:_STRONGEST]], likely).any():
+            break
+    return np.intersect1d(first, tried)
 
 
 def _looks(request: Request, everything: Predictor) -> FloatArray:
@@ -121,14 +137,17 @@ def _looks(request: Request, everything: Predictor) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class RefittedUnits:
-    """Models that are really fitted again without a few units, and before them the one fitted to all rows."""
+    """Models that are really fitted again without a few units, and before them the one fitted to all rows, which may be
+    the ``given`` one.
+    """
 
     request: Request
+    given: bool = False
 
     def __call__(self, units: IntArray, rows: Data) -> tuple[FloatArray, FloatArray]:
         q = self.request
         refit = refitter(q.predictor, q.data, q.refit, seed=q.run.seed)
-        everything = refit(np.flatnonzero(q.data.weights > 0)).predictor
+        everything = q.predictor if self.given else refit(np.flatnonzero(q.data.weights > 0)).predictor
         without = [q.run.predict(refit(q.without(int(u))).predictor, rows, full=True) for u in units]
         return q.run.predict(everything, rows, full=True), np.stack(without)
 

@@ -3,12 +3,12 @@
 Brodley and Friedl 1999, "Identifying mislabeled training data"; Northcutt, Jiang and Chuang 2021 (confident learning).
 
 Definition. A row's out-of-fold loss is the loss of its own outcome under a model that was fitted without its fold (all
-rows are dealt into K folds, classes evenly, three times over; predictions are averaged). Rows are listed by the mean of
-their ranks by this loss and by that of the model fitted to all rows, the largest first. How well such a list works is
-measured on the data themselves: in a random share of the rows the outcome is changed (to another class; of a number, to
-that of another row), everything is fitted again, and the share of changed rows in the first tenth of the list is
-counted. Where one of the two losses alone finds clearly more (an overfitted model's own loss is worth nothing), the
-list is by that.
+rows are dealt into K folds, classes evenly, three times over). Rows are listed by the mean of four losses, the largest
+first: the three of the dealings, and that of the model fitted to all rows. How well such a list works is measured on
+the data themselves: in a random share of the rows the outcome is changed (to another class; of a number, to that of
+another row), everything is fitted again, and the share of changed rows in the first tenth of the list is counted. Where
+the out-of-fold losses or that of the model alone find clearly more (an overfitted model's own loss is worth nothing),
+the list is by them.
 
 When it misleads: (1) a large loss is a hard row as often as a wrong one; the list says what to look at, never what to
 drop. Dropping rows is a change of the model that has to be measured on rows that were kept aside. (2) Wrong labels that
@@ -128,17 +128,18 @@ class _Work:
         n, run = len(self.data), self.run
         everyone = np.arange(n)
         parts = [np.flatnonzero(fold == k) for fold in self.dealings for k in range(int(fold.max()) + 1)]
-        held = iter([*parts, everyone])
-        outside = np.zeros((n, self.predictor.width))
+        dealing = [d for d, fold in enumerate(self.dealings) for _ in range(int(fold.max()) + 1)]
+        held = iter([*zip(dealing, parts, strict=True), (-1, everyone)])
+        outside = np.zeros((len(self.dealings), n, self.predictor.width))
         inside: list[FloatArray] = []
 
         def ask(refitted: Refitted) -> None:
-            rows = next(held)
+            d, rows = next(held)
             full = run.predict(refitted.predictor, self.data.take(rows), full=True)
-            if len(rows) == n:
+            if d < 0:
                 inside.append(full)
             else:
-                outside[rows] += full / len(self.dealings)
+                outside[d, rows] = full
 
         fits = [partial(self.refit, np.setdiff1d(everyone, rows), order=order) for rows in parts]
         with_refits(run, [*fits, partial(self.refit, everyone, order=order)], n, ask)
@@ -146,9 +147,8 @@ class _Work:
             run.raise_if_interrupted()
         y = outcome_for(self.predictor, self.data)
         y = y if order is None else y[order]
-        both = [_own(self.loss, y, full) for full in (outside, inside[0])]
-        ranks = np.mean([np.argsort(np.argsort(part, kind="stable"), kind="stable") for part in both], axis=0)
-        return np.stack([*both, ranks / n]), outside, inside[0]
+        each = np.stack([_own(self.loss, y, full) for full in (*outside, inside[0])])
+        return np.stack([each[:-1].mean(axis=0), each[-1], each.mean(axis=0)]), outside.mean(axis=0), inside[0]
 
 
 def _influence(predictor: Predictor, data: Data, run: Run) -> FloatArray:

@@ -8,20 +8,21 @@ from pellucid.trees.kernels.compiled import kernel
 
 
 @kernel
-def swap(block, candidates, chosen, apart, first, second, place, other, w, least):
+def swap(block, squared, candidates, chosen, apart, first, second, place, other, w, least):
     """Tries each candidate, with distances ``block[candidate, row]``, in the place of the medoid that it serves best.
 
-    ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two least, ``place`` and ``other`` their
-    medoids. All change in place. Returns by how much the sum has fallen.
+    Those of ``block`` may be ``squared``. ``apart[row, medoid]`` are the distances, ``first`` and ``second`` the two
+    least, ``place`` and ``other`` their medoids. All change in place. Returns by how much the sum has fallen.
     """
     n, m = apart.shape
-    removal, change, fallen = np.empty(m), np.empty(m), 0.0
+    removal, change, far, fallen = np.empty(m), np.empty(m), np.empty(n, dtype=block.dtype), 0.0
     anew = True
     for c in range(len(candidates)):
         if anew:
             removal[:] = 0.0
             for i in range(n):
                 removal[place[i]] += w[i] * (second[i] - first[i])
+                far[i] = second[i] * second[i] if squared else second[i]
             anew = False
         taken = False
         for k in range(m):
@@ -31,7 +32,9 @@ def swap(block, candidates, chosen, apart, first, second, place, other, w, least
         added = 0.0
         change[:] = removal
         for i in range(n):
-            d = block[c, i]
+            if block[c, i] >= far[i]:
+                continue
+            d = _distance(block[c, i], squared)
             if d < first[i]:
                 added += w[i] * (d - first[i])
                 change[place[i]] += w[i] * (first[i] - second[i])
@@ -46,7 +49,7 @@ def swap(block, candidates, chosen, apart, first, second, place, other, w, least
         fallen -= change[out] + added
         chosen[out], anew = candidates[c], True
         for i in range(n):
-            d = block[c, i]
+            d = _distance(block[c, i], squared)
             apart[i, out] = d
             if place[i] != out and other[i] != out:
                 if d < first[i]:
@@ -62,3 +65,8 @@ def swap(block, candidates, chosen, apart, first, second, place, other, w, least
                 elif e < second[i]:
                     second[i], other[i] = e, k
     return fallen
+
+
+@kernel
+def _distance(d, squared):
+    return np.sqrt(max(np.float64(d), 0.0)) if squared else np.float64(d)

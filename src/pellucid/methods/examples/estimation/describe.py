@@ -16,6 +16,7 @@ from pellucid.stats import weighted_mean
 
 _SUM_TO_ONE = 1e4  # how firmly, beside the rest of the least squares
 _MAP_ROWS = 1000
+_AT_ONCE, _ROWS = 64, 4096  # columns and rows that contrasts are worked out for together
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Coverage:
 
 def coverage(similarity: Similarity, chosen: IntArray, weights: FloatArray) -> Coverage:
     """What share of the rows each prototype is nearest to."""
-    owner, _ = similarity.nearest(chosen, most=1)
+    owner = similarity.nearest(chosen)
     owner[chosen] = np.arange(len(chosen))
     known = owner >= 0
     share = np.bincount(owner[known], weights=weights[known], minlength=len(chosen))
@@ -48,22 +49,32 @@ def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
     """By how many standard deviations the rows of each prototype differ from all rows in each feature; of a category,
     in having the prototype's own level. It is 0 where the prototype itself is on the other side of the mean.
     """
-    out, w = np.zeros((len(chosen), len(data.schema.features))), data.weights
-    mass = np.bincount(owner[owner >= 0], weights=w[owner >= 0], minlength=len(chosen))
-    for j, feature in enumerate(data.schema.features):
+    w, features = data.weights, data.schema.features
+    out = np.zeros((len(chosen), len(features)))
+    numbers = [j for j, feature in enumerate(features) if not feature.nominal]
+    for some in (numbers[start : start + _AT_ONCE] for start in range(0, len(numbers), _AT_ONCE)):
+        out[:, some] = _of_numbers(np.column_stack([data.codes(j) for j in some]), owner, chosen, w)
+    for j in np.setdiff1d(np.arange(len(features)), numbers):
         codes = data.codes(j)
-        if feature.nominal:
-            for k, row in enumerate(chosen):
-                out[k, j] = _contrast((codes == codes[row]).astype(np.float64), owner == k, w)
-            continue
-        known = ~np.isnan(codes) & (owner >= 0)
-        filled = np.where(known, codes, weighted_mean(codes[known], w[known]) if w[known].any() else 0.0)
-        mean = float(weighted_mean(filled, w))
-        sd = float(np.sqrt(weighted_mean(np.square(filled - mean), w)))
-        sums = np.bincount(owner[known], weights=(w * (filled - mean))[known], minlength=len(chosen))
-        found = np.divide(sums, mass * sd, out=np.zeros(len(chosen)), where=mass * sd > 0)
-        out[:, j] = np.where(found * (filled[chosen] - mean) > 0, found, 0.0)
+        out[:, j] = [_contrast((codes == codes[row]).astype(np.float64), owner == k, w) for k, row in enumerate(chosen)]
     return out
+
+
+def _of_numbers(codes: FloatArray, owner: IntArray, chosen: IntArray, w: FloatArray) -> FloatArray:
+    """Contrasts of columns of numbers."""
+    known = ~np.isnan(codes) & (owner >= 0)[:, None]
+    mass = w @ known
+    mean = w @ np.where(known, codes, 0.0) / np.where(mass > 0, mass, 1.0)
+    off = np.where(known, codes - mean, 0.0)
+    sd = np.sqrt(w @ np.square(off) / w.sum())
+    sums, total = np.zeros((len(chosen), codes.shape[1])), np.zeros(len(chosen))
+    for rows in (slice(start, start + _ROWS) for start in range(0, len(w), _ROWS)):
+        share = (owner[rows] == np.arange(len(chosen))[:, None]) * w[rows]
+        sums += share @ off[rows]
+        total += share.sum(axis=1)
+    scale = total[:, None] * sd
+    found = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
+    return np.where(found * off[chosen] > 0, found, 0.0)
 
 
 def _contrast(has: FloatArray, inside: AnyArray, w: FloatArray) -> float:
@@ -77,26 +88,39 @@ def row_map(data: Data, rows: Rows, examples: IntArray, witness: FloatArray, *, 
     """Some of the rows, and the examples, in the plane."""
     some = data.spread(_MAP_ROWS)
     both = [j for j, feature in enumerate(data.schema.features) if not feature.nominal]
-    if plain and len(data.schema.features) == 2 and len(both) == 2:
+    plain = plain and len(data.schema.features) == 2 and len(both) == 2
+    if plain:
         matrix = np.column_stack([data.codes(j) for j in both])
+        around, at, unit = matrix[some], matrix[examples], np.nanstd(matrix, axis=0)
         names = (data.schema.names[both[0]], data.schema.names[both[1]])
     else:
-        plain = False
-        full = rows.right[:, :-2].astype(np.float64) if isinstance(rows, Points) else standardised(data)
-        full = np.column_stack([full, np.zeros((len(full), 2))])  # two axes at least
-        centred = full[some] - full[some].mean(axis=0)
-        size, axes = np.linalg.svd(np.vstack([centred, np.zeros((2, full.shape[1]))]), full_matrices=False)[1:]
-        axes = axes[:2] * np.where(axes[:2].sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
-        matrix = (full - full[some].mean(axis=0)) @ axes.T
-        share = np.square(size) / max(float(np.square(size).sum()), 1e-300)
-        names = (f"first component ({100 * share[0]:.0f}%)", f"second component ({100 * share[1]:.0f}%)")
-    known = np.isfinite(matrix[some]).all(axis=1)
-    unit = np.nanstd(matrix, axis=0)
+        full = rows.right[:, :-2] if isinstance(rows, Points) else standardised(data)
+        around, at, shares = _components(full[some].astype(np.float64), full[examples].astype(np.float64))
+        unit = around.std(axis=0)
+        names = (f"first component ({100 * shares[0]:.0f}%)", f"second component ({100 * shares[1]:.0f}%)")
+    known = np.isfinite(around).all(axis=1)
     return RowMap(
-        points=matrix[some][known],
-        places=matrix[examples],
+        points=around[known],
+        places=at,
         witness=witness[some][known],
         axes=names,
         unit=np.where(unit > 0, unit, 1.0),
         plain=plain,
     )
+
+
+def _components(some: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rows and others along the first two principal components of the rows, and their shares of the variance."""
+    mean = some.mean(axis=0)
+    centred = some - mean
+    if some.shape[1] <= len(some):
+        squares, axes = np.linalg.eigh(centred.T @ centred)
+    else:
+        squares, left = np.linalg.eigh(centred @ centred.T)
+        size = np.sqrt(np.maximum(squares, 0.0))
+        axes = np.divide(centred.T @ left, size, out=np.zeros(centred.T.shape), where=size > 1e-6 * size.max())
+    first = np.zeros((some.shape[1], 2))  # there may be one alone
+    first[:, : axes.shape[1]] = axes[:, ::-1][:, :2]
+    first *= np.where(first.sum(axis=0) < 0, -1.0, 1.0)
+    shares = np.append(np.maximum(squares[::-1], 0.0), [0.0, 0.0]) / max(float(np.square(centred).sum()), 1e-300)
+    return centred @ first, (others - mean) @ first, shares

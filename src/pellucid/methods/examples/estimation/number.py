@@ -30,12 +30,12 @@ def silhouettes(columns: FloatArray, weights: FloatArray) -> FloatArray:
     nearest prototype; with a single one it is 0.
     """
     first, second = np.full(columns.shape[1], np.inf), np.full(columns.shape[1], np.inf)
-    found = np.zeros(len(columns))
+    found, total = np.zeros(len(columns)), float(weights.sum())
     for m, column in enumerate(columns):
         apart = np.sqrt(np.maximum(2.0 - 2.0 * column.astype(np.float64), 0.0))
         second = np.minimum(second, np.maximum(first, apart))
         first = np.minimum(first, apart)
         if m:
-            share = np.where(second > 0, (second - first) / np.where(second > 0, second, 1.0), 0.0)
-            found[m] = float(np.average(share, weights=weights))
+            near = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+            found[m] = 1.0 - float(weights @ near) / total
     return found

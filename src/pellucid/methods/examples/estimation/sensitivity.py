@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.data.similarity import Similarity
+from pellucid.data.similarity import Matrix, Similarity
 from pellucid.methods.examples.criticisms import criticise
 from pellucid.methods.examples.estimation.space import Space
-from pellucid.methods.examples.mmd import Selection, exchanged, given, greedy
+from pellucid.methods.examples.mmd import Selection, exchanged, greedy
 
 _ROWS = 400
 _ROUNDS = 2  # of exchanges: a check need not find the very best
@@ -27,14 +27,16 @@ def at_width(
     weights = np.where(np.isin(some, drawn), space.weights[some], 0.0)
     rows = space.similarity.rows.take(some)
     groups = None if space.similarity.groups is None else space.similarity.groups[some]
-    other = replace(space.similarity, rows=rows, width=space.similarity.width * factor, groups=groups)
-    kappa = other.means(weights)
+    like = replace(space.similarity, rows=rows, width=space.similarity.width * factor, groups=groups)
+    other = Matrix(like.within(np.arange(len(some))))
+    kappa = other.values @ weights / weights.sum()
     spread = float(np.average(kappa, weights=weights))
-    own = given(other, kappa, places[-len(chosen) :], spread=spread)
+    at = places[-len(chosen) :]
+    own = max(float(other.values[np.ix_(at, at)].mean() - 2 * kappa[at].mean()) + spread, 0.0)
     free = np.ones(len(some), dtype=bool)
     best = greedy(other, kappa, len(chosen), spread=spread, allowed=free)
     best = exchanged(other, kappa, best, spread=spread, allowed=free, rounds=_ROUNDS)
-    return own.mmd2, min(best.mmd2, own.mmd2), float(best.curve[0])
+    return own, min(best.mmd2, own), float(best.curve[0])
 
 
 def kept_criticisms(space: Space, path: Selection, criticisms: IntArray, m: int) -> float:

@@ -80,6 +80,8 @@ class LeftOut:
         really fitted again, and before them those of the model with all rows; None where that cannot be done.
     grown
         Whether fitting again grows the model anew, so that leaving out any row moves it.
+    costly
+        Whether fitting again takes seconds each time.
     """
 
     how: str
@@ -95,6 +97,7 @@ class LeftOut:
     apart: float = 0.0
     at_random: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     grown: bool = False
+    costly: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
     again: Any = None
 

@@ -10,6 +10,7 @@ from pellucid.methods.influence.estimation.left_out import LeftOut, Request
 from pellucid.methods.influence.estimation.measured import SOME, Measured, differences
 
 _TOP, _RANDOM = 3, 3
+_TOP_COSTLY, _RANDOM_COSTLY = 2, 1  # where each refit takes seconds
 
 
 def check(request: Request, left: LeftOut, found: Measured) -> Checked:
@@ -24,9 +25,10 @@ def check(request: Request, left: LeftOut, found: Measured) -> Checked:
 
 def _checked(request: Request, left: LeftOut, found: Measured) -> Checked:
     q = request
-    top = np.argsort(-found.strength, kind="stable")[:_TOP]
+    strong, any_row = (_TOP_COSTLY, _RANDOM_COSTLY) if left.costly else (_TOP, _RANDOM)
+    top = np.argsort(-found.strength, kind="stable")[:strong]
     others = np.setdiff1d(np.arange(q.n_units), top)
-    random = q.run.generator("influence.jolt").permutation(others)[: _RANDOM if left.grown else 0]
+    random = q.run.generator("influence.jolt").permutation(others)[: any_row if left.grown else 0]
     units = np.append(top, random)
     rows = q.data.take(q.data.spread(SOME)) if q.target is None else q.target
     present, without = left.again(units, rows)
