@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import contributions, dependence, importance, interactions, shapley
+from covered import conditional, contributions, dependence, importance, interactions, shapley
 
-ROOMS = (importance, dependence, contributions, interactions, shapley)
+ROOMS = (importance, conditional, dependence, contributions, interactions, shapley)
 
 
 def main() -> None:

@@ -743,6 +743,20 @@ def drawing_from_a_knot():
     return Explainer(plus, knot).importance(method="conditional"), (0.3, 0.6)
 
 
+@fires("draws-miss")
+def drawing_from_a_blurred_knot():
+    # Too blurred for points off the data; but where a value is high among those drawn, the other feature knows it.
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    knot = np.column_stack([np.sin(5 * angle), np.cos(4 * angle)]) + 0.13 * rng.normal(size=(400, 2))
+    return Explainer(plus, knot).importance(method="conditional"), (0.25, 0.6)
+
+
+@silent("draws-miss")
+def drawing_from_a_cloud():
+    return Explainer(plus, sample(300)).importance(method="conditional")
+
+
 @silent("draws-off-data")
 def drawing_from_a_circle():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)

@@ -79,12 +79,13 @@ def conditional_caveats(
         return caveats
     top = np.array(list(players))[np.argsort(-values, kind="stable")][:_TOP]
     single = [name for name in top if len(players[name]) == 1]
-    off = [
-        caveat
-        for name in single
-        for caveat in off_data.draws_off_data(data, name, players[name][0], draws.codes[name][0, :, 0], draws.strength)
-    ]
-    return (*caveats, *correlated.determined(data, players, draws.codes), *off)
+    off: list[Caveat] = []
+    for name in single:
+        drawn, j = draws.of[name], players[name][0]
+        found = list(off_data.draws_off_data(data, name, j, drawn.codes[0, :, 0], draws.strength))
+        off += found or off_data.draws_miss_dependence(data, name, drawn.missed)
+    codes = {name: one.codes for name, one in draws.of.items()}
+    return (*caveats, *correlated.determined(data, players, codes), *off)
 
 
 def sage_caveats(

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
-from pellucid.data.sampling.column_draws import Choices, Known, drawn_column
+from pellucid.data.sampling.column_draws import DrawnColumn, Known, drawn_column
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.data.sampling.neighbours import Neighbours
@@ -35,18 +35,15 @@ _CANDIDATES = 8  # of which one is picked where a value is known to lie in an in
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them and how much better it
-    fits than the copula, and how strongly columns are associated.
-    """
+    """The draws of each player, and how strongly columns are associated."""
 
-    codes: Mapping[str, FloatArray]
-    choices: Choices
+    of: Mapping[str, DrawnColumn]
     strength: FloatArray
 
     @property
     def estimator(self) -> str:
         """The estimators used, the most frequent first."""
-        names = [choice.name for choice in self.choices.values()]
+        names = [one.choice.name for one in self.of.values()]
         return ", ".join(sorted(set(names), key=lambda name: (-names.count(name), name)))
 
 
@@ -68,14 +65,18 @@ def conditional_draws(
     seed = int(generators[0].integers(2**62))
     shuffled = np.random.default_rng([seed, len(players)]).permutation(len(learned))
     known = Known(codes, nominal_features(data), data.weights[learned], strength, _by_name(data), shuffled)
-    drawn, choices = {}, {}
-    for place, name in enumerate(sorted(players)):
-        members = players[name]
-        found, choices[name] = drawn_column(
-            known, members, _given(data, members, strength), asked, repeats, np.random.default_rng([seed, place])
+    drawn = {
+        name: drawn_column(
+            known,
+            players[name],
+            _given(data, players[name], strength),
+            asked,
+            repeats,
+            np.random.default_rng([seed, place]),
         )
-        drawn[name] = found
-    return Draws({name: drawn[name] for name in players}, {name: choices[name] for name in players}, strength)
+        for place, name in enumerate(sorted(players))
+    }
+    return Draws({name: drawn[name] for name in players}, strength)
 
 
 def _by_name(data: Data) -> IntArray:
