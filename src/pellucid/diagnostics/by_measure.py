@@ -130,8 +130,11 @@ def variance_caveats(
     half: FloatArray,
     method: str,
     tolerance: float | None,
+    carried: float,
 ) -> tuple[Caveat, ...]:
-    """Everything known against these shares ``(players, outputs)`` on these data."""
+    """Everything known against these shares ``(players, outputs)`` on these data; ``carried`` is the share of the
+    variance that ten points have.
+    """
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
@@ -142,6 +145,7 @@ def variance_caveats(
         if len(players[name]) == 1 and overall[list(players).index(name)] >= _NOTICED:
             caveats.extend(off_data.off_data_caveat(data, players[name][0], run, verb="sobol", method=method))
     caveats.extend(sampling_noise.wide_intervals(players, total, half, run, tolerance))
+    caveats.extend(sampling_noise.few_points_carry(carried))
     caveats.extend(overfitting.not_borne_out(predictor, data, run, players, total))
     return tuple(caveats)
 
