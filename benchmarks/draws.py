@@ -76,7 +76,7 @@ def main() -> None:
             f"Conditional importance of one feature, {options.repetitions} repetitions of 500 rows: the mean ratio of the"
             " measured to the true value (1 is right) by the copula alone and by what pellucid chooses, the standard"
             " deviation of a single one, how often the 95% interval for the population holds the truth, what the draws"
-            " miss (0 to 1; a caveat from 0.25), the least CPU seconds for the feature. The truth is worked out from the"
+            " miss (0 to 1; a caveat from 0.3), the least CPU seconds for the feature. The truth is worked out from the"
             " density that rows are drawn from."
         )
         write("DRAWS.md", "# Values drawn given the other features", what, "\n".join(lines), summary, printed(__file__))

@@ -375,7 +375,7 @@ def interval(setting: Setting, n: int) -> Callable[[int], Ends]:
     return draw
 
 
-# Hard to draw in few rows: tails that decide, two humps among columns of noise (benchmarks/DRAWS.md).
+# Hard to draw in few rows: tails that decide, two humps among columns of noise (benchmarks/draws.py).
 HARD = ("through x0 x1", "of its sine", "columns of noise", "lognormal")
 
 

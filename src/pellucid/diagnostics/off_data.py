@@ -35,7 +35,7 @@ _SHARE = 0.12
 _TOP = 5
 _METHODS = {"marginal": "partial dependence", "anova": "functional ANOVA"}
 _OFF = 0.12
-_MISSED = 0.25
+_MISSED = 0.3
 _NEAR = 0.05  # ranks, as shares of the rows
 _ROWS = 600
 

@@ -20,9 +20,10 @@ When it misleads:
 1. a feature that the others determine has no importance, whatever the model does with it: of two copies both have
    none. Read such features as a group;
 2. the distribution given the others is an estimate. Of a single feature the best of several is taken by its held-out
-   score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one, and blurs them:
-   benchmarks/DRAWS.md has 27 settings of known truth. For a group the copula knows monotone dependence only, and near
-   rows are not always near. What is missed is left as importance (caveat "draws-miss"), and no part of the interval;
+   score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one, and blurs them
+   (``benchmarks/draws.py`` has 27 settings of known truth). For a group the copula knows monotone dependence only, and
+   near rows are not always near. What is missed is left as importance (caveat "draws-miss"), and no part of the
+   interval;
 3. on training data, as permutation importance.
 
 Cost. Rows (at most 5,000, fewer in a table of many columns) times repeats for each feature.
