@@ -16,9 +16,31 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import contributions, dependence, importance, interactions, shapley
+from covered import (
+    conditional,
+    contributions,
+    dependence,
+    effects,
+    importance,
+    interactions,
+    local,
+    shapley,
+    tests_of_nothing,
+    variances,
+)
 
-ROOMS = (importance, dependence, contributions, interactions, shapley)
+ROOMS = (
+    importance,
+    conditional,
+    dependence,
+    contributions,
+    interactions,
+    shapley,
+    variances,
+    effects,
+    tests_of_nothing,
+    local,
+)
 
 
 def main() -> None:

@@ -743,6 +743,35 @@ def drawing_from_a_knot():
     return Explainer(plus, knot).importance(method="conditional"), (0.3, 0.6)
 
 
+@fires("few-carry-all")
+def a_rule_of_few_points():
+    X = sample(2000)
+
+    def rule(X):
+        return 100.0 * ((X[:, 0] > 2) & (X[:, 1] > 2)) + X[:, 0]
+
+    return Explainer(rule, X).importance(method="sobol", budget=4000), (0.5, 1.0)
+
+
+@silent("few-carry-all")
+def tails_of_normal_features():
+    return Explainer(times, sample(300)).importance(method="sobol")
+
+
+@fires("draws-miss")
+def drawing_from_a_blurred_knot():
+    # Too blurred for points off the data; but where a value is high among those drawn, the other feature knows it.
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    knot = np.column_stack([np.sin(5 * angle), np.cos(4 * angle)]) + 0.12 * rng.normal(size=(400, 2))
+    return Explainer(plus, knot).importance(method="conditional"), (0.3, 0.6)
+
+
+@silent("draws-miss")
+def drawing_from_a_cloud():
+    return Explainer(plus, sample(300)).importance(method="conditional")
+
+
 @silent("draws-off-data")
 def drawing_from_a_circle():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)

@@ -8,10 +8,32 @@ import os
 import numpy as np
 import pytest
 
-from covered import contributions, dependence, importance, interactions, shapley
+from covered import (
+    conditional,
+    contributions,
+    dependence,
+    effects,
+    importance,
+    interactions,
+    local,
+    shapley,
+    tests_of_nothing,
+    variances,
+)
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
-ROOMS = (importance, dependence, contributions, interactions, shapley)
+ROOMS = (
+    importance,
+    conditional,
+    dependence,
+    contributions,
+    interactions,
+    shapley,
+    variances,
+    effects,
+    tests_of_nothing,
+    local,
+)
 CASES = [case for room in ROOMS for case in room.CASES() if SLOW or case.quick]
 
 

@@ -79,12 +79,13 @@ def conditional_caveats(
         return caveats
     top = np.array(list(players))[np.argsort(-values, kind="stable")][:_TOP]
     single = [name for name in top if len(players[name]) == 1]
-    off = [
-        caveat
-        for name in single
-        for caveat in off_data.draws_off_data(data, name, players[name][0], draws.codes[name][0, :, 0], draws.strength)
-    ]
-    return (*caveats, *correlated.determined(data, players, draws.codes), *off)
+    off: list[Caveat] = []
+    for name in single:
+        drawn, j = draws.of[name], players[name][0]
+        found = list(off_data.draws_off_data(data, name, j, drawn.codes[0, :, 0], draws.strength))
+        off += found or off_data.draws_miss_dependence(data, name, drawn.missed)
+    codes = {name: one.codes for name, one in draws.of.items()}
+    return (*caveats, *correlated.determined(data, players, codes), *off)
 
 
 def sage_caveats(
@@ -127,8 +128,11 @@ def variance_caveats(
     half: FloatArray,
     method: str,
     tolerance: float | None,
+    carried: float,
 ) -> tuple[Caveat, ...]:
-    """Everything known against these shares ``(players, outputs)`` on these data."""
+    """Everything known against these shares ``(players, outputs)`` on these data; ``carried`` is the share of the
+    variance that ten points have.
+    """
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
@@ -138,6 +142,7 @@ def variance_caveats(
     top = [names[i] for i in np.argsort(-overall, kind="stable")[:_TOP] if overall[i] >= _NOTICED]
     caveats.extend(off_data.off_data_once(data, off_data.singles(players, top), run, verb="sobol", method=method))
     caveats.extend(sampling_noise.wide_intervals(players, total, half, run, tolerance))
+    caveats.extend(sampling_noise.few_points_carry(carried))
     caveats.extend(overfitting.not_borne_out(predictor, data, run, players, total))
     return tuple(caveats)
 

@@ -16,6 +16,7 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.association import association_matrix, has_trend
 from pellucid.data.sampling.margin import nominal_features
+from pellucid.data.sampling.missed import Missed
 from pellucid.diagnostics.general import Players
 from pellucid.explanations import Anchor, Caveat, Decomposition
 from pellucid.explanations.advice import advice
@@ -34,6 +35,7 @@ _SHARE = 0.12
 _TOP = 5
 _METHODS = {"marginal": "partial dependence", "anova": "functional ANOVA"}
 _OFF = 0.12
+_MISSED = 0.3
 _NEAR = 0.05  # ranks, as shares of the rows
 _ROWS = 600
 
@@ -190,6 +192,25 @@ def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
         return
     columns = sorted({data.schema.index(condition.feature) for condition in rule.conditions})
     yield from off_data_once(data, columns, run, verb="anchor", method="the anchor")
+
+
+def draws_miss_dependence(data: Data, name: str, missed: Missed) -> Iterator[Caveat]:
+    """Rows' own values that are high, or far out, among those drawn for them wherever another feature says so."""
+    if missed.association > _MISSED:
+        yield Caveat(
+            code="draws-miss",
+            message=(
+                f"The values drawn for {name} given the others miss how it depends on"
+                f" {data.schema.names[missed.column]} (association left: {number(missed.association)})."
+            ),
+            value=missed.association,
+            threshold=_MISSED,
+            advice=(
+                "No way of drawing fits well here, and what is missed is counted as importance: read the value as an"
+                " upper bound, or give more rows."
+            ),
+            feature=name,
+        )
 
 
 def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:

@@ -20,6 +20,7 @@ _NOTICED = 0.05  # of the row's contributions; nobody reads less
 _WIDE = 0.5  # of the contribution: its size is known to a factor of 1.5 / 0.5 = 3
 _ROWS = 0.9  # of the rows are at least as precise as the one that is judged
 _TOP = 5
+_CARRIED = 0.1  # of the variance, by ten points
 _WIDE_SHARE = 0.1
 _NOISY = 0.02
 _NOISY_CELLS = 0.5
@@ -193,6 +194,21 @@ def wide_intervals(
             threshold=wanted,
             advice=f"Raise budget= (now {rows:,} model rows).",
             feature=name,
+        )
+
+
+def few_points_carry(carried: float) -> Iterator[Caveat]:
+    """A variance that ten of the points sampled have is that of whichever points were sampled."""
+    if carried > _CARRIED:
+        yield Caveat(
+            code="few-carry-all",
+            message=(
+                f"Ten of the points sampled have {percent(carried)} of the variance: the tails decide; intervals are"
+                " too narrow."
+            ),
+            value=carried,
+            threshold=_CARRIED,
+            advice="Explain the logarithm or the rank of the prediction, or raise budget=.",
         )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data.sampling.choice import fit_of
 from pellucid.data.sampling.encoding import Encoding, scores, values_at
 from pellucid.data.sampling.held_out import FEW_LEVELS, log_scores
 from pellucid.data.sampling.kernel_ridge import KernelRidge
@@ -62,7 +63,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Draws for the learning rows ``(n, repeats)`` and the other rows, and more of them for rows that are scored."""
+    """Draws for the learning rows ``(n, draws)`` and the other rows, and those of rows that are scored."""
 
     rows: FloatArray
     others: FloatArray
@@ -112,10 +113,11 @@ def by_location_scale(
         fit = location_scale(known.ridge, _scaled(margin, scale, column.own))
         anyone = generator.integers(0, len(column.own), (len(scored), HELD))
         held = _finish(column, scale, _placed(fit, anyone, scored))
-        found.append((float(log_scores(margin, column.own[scored], held).mean()), scale, fit, held))
+        found.append((fit_of(margin, column.own[scored], held), scale, fit, held))
     if not column.stepped and found[1][2].plain and found[0][0] < found[1][0] + _SHAPED:
         return None
-    plain, scale, fit, held = max(found, key=lambda entry: entry[0])
+    _, scale, fit, held = max(found, key=lambda entry: entry[0])
+    plain = float(log_scores(margin, column.own[scored], held).mean())
     like = LikeRows.of(known.blocks, distribution(fit.e), column.weights, generator)
     drawn = _finish(column, scale, _placed(fit, like.draw(max(HELD, repeats), generator)))
     shaped = float(log_scores(margin, column.own[scored], drawn[scored][:, :HELD]).mean())
@@ -126,7 +128,7 @@ def by_location_scale(
         location, spread = fit.at(known.ridge, known.others)
         rows = like.draw(repeats, generator, known.others)
         others = _finish(column, scale, location[:, None] + spread[:, None] * fit.within[rows])
-    return Drawn(drawn[:, :repeats], others, held), shaped - plain
+    return Drawn(drawn, others, held), shaped - plain
 
 
 def _placed(fit: LocationScale, members: IntArray, rows: IntArray | None = None) -> FloatArray:
@@ -166,7 +168,7 @@ def by_inverse(known: Regression, scored: IntArray, repeats: int, generator: np.
     places = _picked(prior * likely, max(HELD, repeats), generator)
     others = _picked(prior_others * likely_others, repeats, generator)
     drawn = _values(column, places, generator)
-    return Drawn(drawn[:, :repeats], _values(column, others, generator), drawn[scored][:, :HELD])
+    return Drawn(drawn, _values(column, others, generator), drawn[scored][:, :HELD])
 
 
 def _telling(known: Regression) -> int | None:
@@ -286,7 +288,7 @@ def by_probability(known: Regression, scored: IntArray, repeats: int, generator:
     rows, others = _probabilities(known)
     values = known.column.margin.values
     drawn = values[_picked(rows, max(HELD, repeats), generator)]
-    return Drawn(drawn[:, :repeats], values[_picked(others, repeats, generator)], drawn[scored][:, :HELD])
+    return Drawn(drawn, values[_picked(others, repeats, generator)], drawn[scored][:, :HELD])
 
 
 def _probabilities(known: Regression) -> tuple[FloatArray, FloatArray]:

@@ -23,6 +23,17 @@ class Choice:
     gain: float
 
 
+def fit_of(margin: Margin, own: FloatArray, drawn: FloatArray) -> float:
+    """How well draws ``(rows, draws)`` fit the rows' own values: the mean log score; of numbers, less half the
+    logarithm of the mean squared error of the draws' means.
+    """
+    score = float(log_scores(margin, own, drawn).mean())
+    if margin.levels:
+        return score
+    error = float(np.square(own - drawn.mean(axis=1)).mean())
+    return score - 0.5 * float(np.log(max(error, 1e-300)))
+
+
 def choose(margin: Margin, own: FloatArray, held: Mapping[str, FloatArray]) -> Choice:
     """Of draws ``(rows, draws)`` by several estimators, the first of which is kept unless clearly beaten.
 
@@ -31,12 +42,11 @@ def choose(margin: Margin, own: FloatArray, held: Mapping[str, FloatArray]) -> C
     """
     first = next(iter(held))
     score = {name: log_scores(margin, own, drawn) for name, drawn in held.items()}
-    lines, total = score, {name: float(line.mean()) for name, line in score.items()}
+    lines, total = score, {name: fit_of(margin, own, drawn) for name, drawn in held.items()}
     if not margin.levels:
         error = {name: np.square(own - drawn.mean(axis=1)) for name, drawn in held.items()}
         size = max(float(error[first].mean()), 1e-300)
         lines = {name: score[name] - 0.5 * error[name] / size for name in held}
-        total = {name: total[name] - 0.5 * float(np.log(max(error[name].mean(), 1e-300))) for name in held}
     best = max(total, key=lambda name: total[name])
     gain, better = total[best] - total[first], lines[best] - lines[first]
     if better.mean() < _CLEARLY * better.std() / np.sqrt(len(own)) or gain < _LEAST_GAIN:

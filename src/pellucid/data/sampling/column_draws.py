@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,18 +21,19 @@ from pellucid.data.sampling.candidates import (
 from pellucid.data.sampling.choice import Choice, choose
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import Margin, count_rows
+from pellucid.data.sampling.missed import Missed, missed
 from pellucid.data.sampling.neighbours import Neighbours
 
 _FEWEST_LEARNED = 40  # rows from which curves are learned
 _FOLDS = 5
 _SCORED = 500  # rows
 _SHAPED = 0.02  # log score that like rows' residuals gain over any rows', from which Bayes' rule is tried
+_LARGE = 0.12  # association that is missed, from which Bayes' rule is tried
 _ASSOCIATED = 0.15  # columns below it are not looked at for near rows
 _REFERENCE = 1500  # rows from which a near one is picked
 _FEWEST_NEAR = 5.0  # rows to pick from
 _AT_ONCE = 200  # rows that are compared with the reference at a time
 
-Choices = Mapping[str, Choice]
 Draw = Callable[[IntArray, int], FloatArray]  # rows, and how many for each: (rows, draws, members)
 
 
@@ -68,6 +69,18 @@ class Known:
         return self._copulas[key]
 
 
+@dataclass(frozen=True, eq=False)
+class DrawnColumn:
+    """Codes ``(repeats, asked rows, members)``, the rows ``(repeats, asked rows)`` that could have given them
+    (`donors`), how they were drawn, and what was missed.
+    """
+
+    codes: FloatArray
+    donors: IntArray
+    choice: Choice
+    missed: Missed
+
+
 def drawn_column(
     known: Known,
     members: tuple[int, ...],
@@ -75,18 +88,45 @@ def drawn_column(
     asked: IntArray,
     repeats: int,
     generator: np.random.Generator,
-) -> tuple[FloatArray, Choice]:
-    """Codes ``(repeats, asked rows, members)``, and how they were drawn."""
-    own = known.codes[:, list(members)]
+) -> DrawnColumn:
+    """Draws of some columns for the asked rows."""
+    own, many = known.codes[:, list(members)], repeats + HELD
     counts = known.weights > 0
     there = counts if len(members) > 1 or known.nominal[members[0]] else counts & ~np.isnan(own[:, 0])
     missing = None
     if counts.any() and (there != counts).any() and there.any():
-        missing = _missing(known, members[0], given, asked, repeats, generator)
-    drawn, choice = _drawn(known, members, given, there, asked, repeats, generator)
+        missing = _missing(known, members[0], given, asked, many, generator)
+    drawn, choice, left = _drawn(known, members, given, there, asked, many, generator)
     if missing is not None:
         drawn = np.where(missing[..., None], np.nan, drawn)
-    return np.moveaxis(drawn, 1, 0), choice
+    likely, drawn = drawn[:, repeats:], np.moveaxis(drawn, 1, 0)[:repeats]
+    places = [_place(value, likely, generator) for value in (own[asked], *drawn)]
+    return DrawnColumn(drawn, donors(places[0], places[1:]), choice, left)
+
+
+def donors(own: FloatArray, drawn: Sequence[FloatArray]) -> IntArray:
+    """The row that could have given each drawn value, in every repeat each row once: the one whose own value stands
+    where the drawn one does. ``own`` (rows,) and each of ``drawn`` (repeats of rows) are places among what is likely
+    for a row.
+
+    What is drawn for one row is learned from how the others differ from what was likely for them.
+    """
+    order = np.argsort(own, kind="stable")
+    found = np.empty((len(drawn), len(own)), dtype=np.intp)
+    for line, place in zip(found, drawn, strict=True):
+        line[np.argsort(place, kind="stable")] = order
+    return found
+
+
+def _place(value: FloatArray, likely: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """The place, from 0 to 1, of each row's value ``(rows, members)`` among what is likely for it ``(rows, draws,
+    members)``; between equal ones by chance, of several members the mean.
+    """
+    value = np.where(np.isnan(value), np.inf, value)[:, None]
+    likely = np.where(np.isnan(likely), np.inf, likely)
+    below, equal = (likely < value).sum(axis=1), (likely == value).sum(axis=1)
+    place = below + generator.random(below.shape) * (equal + 1)
+    return np.asarray(place.mean(axis=1) / (likely.shape[1] + 1))
 
 
 def _missing(
@@ -96,7 +136,7 @@ def _missing(
     absent = known.codes.copy()
     absent[:, j] = np.isnan(known.codes[:, j])
     as_level = replace(known, codes=absent, nominal=known.nominal | (np.arange(len(known.nominal)) == j))
-    drawn, _ = _drawn(as_level, (j,), given, known.weights > 0, asked, repeats, generator)
+    drawn, _, _ = _drawn(as_level, (j,), given, known.weights > 0, asked, repeats, generator)
     return np.asarray(drawn[..., 0] == 1.0)
 
 
@@ -108,11 +148,11 @@ def _drawn(
     asked: IntArray,
     repeats: int,
     generator: np.random.Generator,
-) -> tuple[FloatArray, Choice]:
+) -> tuple[FloatArray, Choice, Missed]:
     """Draws ``(asked rows, repeats, members)`` learned from the rows that are ``there``."""
     learned = np.flatnonzero(there)
     if not len(learned):
-        return np.repeat(known.codes[asked][:, None, list(members)], repeats, axis=1), Choice("own", 0.0)
+        return np.repeat(known.codes[asked][:, None, list(members)], repeats, axis=1), Choice("own", 0.0), Missed()
     given = np.array([k for k in given if _varies(known.codes[learned, k])], dtype=np.intp)
     mixed = bool(known.nominal[[*given, *members]].any() or np.isnan(known.codes[learned][:, given]).any())
     scored = learned[np.unique(np.linspace(0, len(learned) - 1, _SCORED).round().astype(np.intp))]
@@ -120,16 +160,32 @@ def _drawn(
     if mixed and len(given):
         ways["neighbours"] = _by_neighbours(known, members, given, learned, generator)
     held = {name: draw(scored, HELD) for name, draw in ways.items()}
-    if (
-        len(members) == 1
-        and len(given)
-        and len(learned) >= _FEWEST_LEARNED
-        and _varies(known.codes[learned, members[0]])
-    ):
-        for name, found in _curved(known, members[0], given, learned, scored, asked, repeats, generator):
-            held[name], ways[name] = found[0][:, :, None], found[1]
+    curved: _Curved | None = None
+    single = len(members) == 1 and _varies(known.codes[learned, members[0]])
+    if single and len(given) and len(learned) >= _FEWEST_LEARNED:
+        curved = _Curved.of(known, members[0], given, learned, scored, asked, repeats, generator)
+        curved.add(curved.usual(), held, ways)
     choice = _chosen(known, members, learned, scored, held)
-    return ways[choice.name](asked, repeats), choice
+    left = _missed(known, members, given, scored, held[choice.name], generator)
+    if curved is not None and left.association > _LARGE and "inverse" not in held:
+        curved.add({"inverse": curved.inverse()}, held, ways)
+        choice = _chosen(known, members, learned, scored, held)
+        left = _missed(known, members, given, scored, held[choice.name], generator)
+    return ways[choice.name](asked, repeats), choice, left
+
+
+def _missed(
+    known: Known,
+    members: tuple[int, ...],
+    given: IntArray,
+    scored: IntArray,
+    held: FloatArray,
+    generator: np.random.Generator,
+) -> Missed:
+    """What held-out draws ``(scored rows, draws, members)`` miss, and of which column."""
+    share = _place(known.codes[scored][:, list(members)], held, generator)
+    found = missed(share, known.codes[scored][:, given], known.nominal[given], known.weights[scored], generator)
+    return Missed(found.association, int(given[found.column])) if found.column >= 0 else found
 
 
 def _varies(codes: FloatArray) -> bool:
@@ -152,40 +208,62 @@ def _chosen(
     return max(parts, key=lambda part: part.gain)
 
 
-def _curved(
-    known: Known,
-    j: int,
-    given: IntArray,
-    learned: IntArray,
-    scored: IntArray,
-    asked: IntArray,
-    repeats: int,
-    generator: np.random.Generator,
-) -> list[tuple[str, tuple[FloatArray, Draw]]]:
-    """The estimators that see curves: draws for the scored rows, and for the rows asked about."""
-    others = np.setdiff1d(asked, learned)
-    column = Column(
-        known.codes[learned, j],
-        bool(known.nominal[j]),
-        known.codes[learned][:, given],
-        known.nominal[given],
-        known.codes[others][:, given],
-        known.weights[learned],
-    )
-    regression, places = Regression.of(column, generator), np.searchsorted(learned, scored)
-    found: dict[str, Drawn | None] = {}
-    if column.levels:
-        found["kernel ridge"] = by_probability(regression, places, repeats, generator)
-        found["inverse"] = by_inverse(regression, places, repeats, generator)
-    else:
-        curved = by_location_scale(regression, places, repeats, generator)
-        if curved is not None:
-            found["kernel ridge"] = curved[0]
-            if curved[1] > _SHAPED or column.stepped:
-                found["inverse"] = by_inverse(regression, places, repeats, generator)
-    return [
-        (name, (drawn.held, _looked_up(drawn, learned, others))) for name, drawn in found.items() if drawn is not None
-    ]
+@dataclass(frozen=True, eq=False)
+class _Curved:
+    """The estimators of one column that see curves."""
+
+    regression: Regression
+    learned: IntArray
+    others: IntArray
+    scored: IntArray  # places among the learned rows
+    repeats: int
+    generator: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        known: Known,
+        j: int,
+        given: IntArray,
+        learned: IntArray,
+        scored: IntArray,
+        asked: IntArray,
+        repeats: int,
+        generator: np.random.Generator,
+    ) -> _Curved:
+        """Prepare the regression that they share."""
+        others = np.setdiff1d(asked, learned)
+        column = Column(
+            known.codes[learned, j],
+            bool(known.nominal[j]),
+            known.codes[learned][:, given],
+            known.nominal[given],
+            known.codes[others][:, given],
+            known.weights[learned],
+        )
+        places = np.searchsorted(learned, scored)
+        return cls(Regression.of(column, generator), learned, others, places, repeats, generator)
+
+    def usual(self) -> dict[str, Drawn | None]:
+        """Those that are tried first; Bayes' rule where like rows' residuals say more than any rows'."""
+        args = self.scored, self.repeats, self.generator
+        if self.regression.column.levels:
+            return {"kernel ridge": by_probability(self.regression, *args), "inverse": self.inverse()}
+        found = by_location_scale(self.regression, *args)
+        if found is None:
+            return {}
+        shaped = found[1] > _SHAPED or self.regression.column.stepped
+        return {"kernel ridge": found[0], **({"inverse": self.inverse()} if shaped else {})}
+
+    def inverse(self) -> Drawn | None:
+        return by_inverse(self.regression, self.scored, self.repeats, self.generator)
+
+    def add(self, found: Mapping[str, Drawn | None], held: dict[str, FloatArray], ways: dict[str, Draw]) -> None:
+        """Draws for the scored rows, and for the rows asked about."""
+        for name, drawn in found.items():
+            if drawn is not None:
+                held[name] = drawn.held[:, :, None]
+                ways[name] = _looked_up(drawn, self.learned, self.others)
 
 
 def _looked_up(drawn: Drawn, learned: IntArray, others: IntArray) -> Draw:

@@ -10,7 +10,7 @@ which see curves. The best by held-out log score is used, the copula unless it i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
 from pellucid.data.grid import snap
-from pellucid.data.sampling.column_draws import Choices, Known, drawn_column
+from pellucid.data.sampling.column_draws import DrawnColumn, Known, drawn_column
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.data.sampling.neighbours import Neighbours
@@ -36,18 +36,15 @@ _CANDIDATES = 8  # of which one is picked where a value is known to lie in an in
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them and how much better it
-    fits than the copula, and how strongly columns are associated.
-    """
+    """The draws of each player, and how strongly columns are associated."""
 
-    codes: Mapping[str, FloatArray]
-    choices: Choices
+    of: Mapping[str, DrawnColumn]
     strength: FloatArray
 
     @property
     def estimator(self) -> str:
         """The estimators used, the most frequent first."""
-        names = [choice.name for choice in self.choices.values()]
+        names = [one.choice.name for one in self.of.values()]
         return ", ".join(sorted(set(names), key=lambda name: (-names.count(name), name)))
 
 
@@ -70,15 +67,24 @@ def conditional_draws(
     seed = int(generators[0].integers(2**62))
     shuffled = np.random.default_rng([seed, len(players)]).permutation(len(learned))
     known = Known(codes, nominal_features(data), data.weights[learned], strength, _by_name(data), shuffled)
-    drawn, choices = {}, {}
-    for place, name in enumerate(sorted(players)):
-        members = players[name]
-        found, choices[name] = drawn_column(
-            known, members, _given(data, members, strength), asked, repeats, np.random.default_rng([seed, place])
+    drawn = {
+        name: drawn_column(
+            known,
+            players[name],
+            _given(data, players[name], strength),
+            asked,
+            repeats,
+            np.random.default_rng([seed, place]),
         )
-        snapped = [snap(data.schema.features[j], found[..., f]) for f, j in enumerate(members)]
-        drawn[name] = np.stack(snapped, axis=-1)
-    return Draws({name: drawn[name] for name in players}, {name: choices[name] for name in players}, strength)
+        for place, name in enumerate(sorted(players))
+    }
+    return Draws({name: _snapped(data, players[name], drawn[name]) for name in players}, strength)
+
+
+def _snapped(data: Data, members: Columns, drawn: DrawnColumn) -> DrawnColumn:
+    """The draws as values that their columns can hold: whole numbers and whole days."""
+    codes = [snap(data.schema.features[j], drawn.codes[..., f]) for f, j in enumerate(members)]
+    return replace(drawn, codes=np.stack(codes, axis=-1))
 
 
 def _by_name(data: Data) -> IntArray:

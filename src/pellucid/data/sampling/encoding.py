@@ -1,4 +1,8 @@
-"""Given columns as numbers for a regression: normal scores, indicators of what is missing, a column per category."""
+"""Given columns as numbers for a regression: normal scores, indicators of what is missing, a column per category.
+
+A column that is nearly normal stays on its own scale, standardised: the scores of its largest values know their ranks
+only, and a curve through them would be blurred most where it bends most.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from pellucid.data.sampling.margin import Margin
 
 _MOST_LEVELS = 20  # the more frequent ones; the others are one level
 _BOUND = 6.0
+_NORMAL = 0.985  # correlation of values with their normal scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +24,7 @@ class Encoding:
 
     margins: tuple[Margin, ...]
     gaps: tuple[bool, ...]
+    scales: tuple[tuple[float, float] | None, ...]  # mean and deviation of what stays on its own scale
 
     @classmethod
     def of(cls, codes: FloatArray, nominal: BoolArray, weights: FloatArray) -> Encoding:
@@ -26,7 +32,8 @@ class Encoding:
         margins = tuple(
             Margin.of(column, weights, levels=bool(level)) for column, level in zip(codes.T, nominal, strict=True)
         )
-        return cls(margins, tuple(bool(np.isnan(column).any()) for column in codes.T))
+        gaps = tuple(bool(np.isnan(column).any()) for column in codes.T)
+        return cls(margins, gaps, tuple(_scale(margin) for margin in margins))
 
     def blocks(self, codes: FloatArray) -> list[FloatArray]:
         """One block ``(n, width)`` for each column."""
@@ -36,12 +43,29 @@ class Encoding:
         """The numbers of one column."""
         margin = self.margins[j]
         if not margin.levels:
-            score = scores(margin, codes)
+            score = _standardised(codes, *scale) if (scale := self.scales[j]) else scores(margin, codes)
             return np.stack([score, np.isnan(codes)], axis=1) if self.gaps[j] else score[:, None]
         mass = np.diff(margin.upper, prepend=0.0)
         place = margin.places(codes)
         often = np.sort(np.argsort(-mass, kind="stable")[:_MOST_LEVELS])
         return np.asarray(place[:, None] == often, dtype=np.float64)
+
+
+def _scale(margin: Margin) -> tuple[float, float] | None:
+    """Mean and deviation of a nearly normal column."""
+    if margin.levels or len(margin.values) < _MOST_LEVELS:
+        return None
+    mass = np.diff(margin.upper, prepend=0.0)
+    both = np.stack([margin.values, scores(margin, margin.values)])
+    away = both - (both @ mass)[:, None]
+    covariance = (away * mass) @ away.T
+    if covariance[0, 1] < _NORMAL * np.sqrt(covariance[0, 0] * covariance[1, 1]):
+        return None
+    return float(both[0] @ mass), float(np.sqrt(covariance[0, 0]))
+
+
+def _standardised(codes: FloatArray, mean: float, deviation: float) -> FloatArray:
+    return np.where(np.isnan(codes), 0.0, np.clip((codes - mean) / deviation, -_BOUND, _BOUND))
 
 
 def scores(margin: Margin, codes: FloatArray) -> FloatArray:

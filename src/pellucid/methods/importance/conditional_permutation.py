@@ -9,16 +9,21 @@ something that the others do not, and asks the model only about rows that could 
 normal features:
 ``2 b_j^2 Var(x_j | x_-j)``; permutation importance has ``2 b_j^2 Var(x_j)``. The two agree for independent features.
 
-Estimator. x_j' comes from `pellucid.data.sampling.conditional_draws`, ``repeats`` times for each row; losses, standard
-errors and intervals are those of permutation importance. Without y the loss is the share of the prediction's variance.
+Estimator. x_j' comes from `pellucid.data.sampling.conditional_draws`, ``repeats`` times for each row. Intervals are for
+the population, as those of permutation importance: a row counts as a row, and as one of those from which the draws were
+learned, by the row whose own value stands where the drawn one does among what is likely
+(`pellucid.data.sampling.column_draws.donors`). Without y the loss is the share of the prediction's variance. Of each
+feature ``settings["gain"]`` says by how much its draws beat the copula (nats a row, on rows held out), and
+``settings["missed"]`` how much dependence they miss, from 0 to 1 (`pellucid.data.sampling.missed`).
 
 When it misleads:
 1. a feature that the others determine has no importance, whatever the model does with it: of two copies both have
    none. Read such features as a group;
 2. the distribution given the others is an estimate. Of a single feature the best of several is taken by its held-out
-   score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one: two humps among many columns of
-   noise are missed. For a group the copula knows monotone dependence only, and near rows are not always near. What is
-   missed is left as importance;
+   score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one, and blurs them
+   (``benchmarks/draws.py`` has 27 settings of known truth). For a group the copula knows monotone dependence only, and
+   near rows are not always near. What is missed is left as importance (caveat "draws-miss"), and no part of the
+   interval;
 3. on training data, as permutation importance.
 
 Cost. Rows (at most 5,000, fewer in a table of many columns) times repeats for each feature.
@@ -36,7 +41,8 @@ from pellucid.data.sampling.conditional_draws import conditional_draws
 from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
-from pellucid.methods.importance.estimation.loss_change import Setting, compared, losses
+from pellucid.methods.importance.estimation.loss_change import Setting
+from pellucid.methods.importance.estimation.row_and_donor import POPULATION, THESE_ROWS, Before, permuted_losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run
@@ -55,21 +61,21 @@ def conditional_permutation(request: Request) -> Importance:
     players = data.schema.players()
     generators = run.generator("conditional.draws"), run.generator("conditional.reference")
     draws = conditional_draws(q.data, players, chosen, generators, q.repeats)
-    interventions = (_intervention(data, columns, draws.codes[name]) for name, columns in players.items())
+    interventions = (_intervention(data, columns, draws.of[name].codes) for name, columns in players.items())
     asked = answer(run, predictor, data, *interventions, full=True)
-    setting = Setting.of(predictor, data, q.loss, asked.itself())
-    results = [losses(setting, table) for table in asked.tables(partial=True)]
-    values, repeated, errors = compared(results, setting, q.compare)
-    spread = setting.spread(q.repeats)
+    before = Before.of(Setting.of(predictor, data, q.loss, asked.itself()), q.compare)
+    setting, tables = before.setting, zip(players, asked.tables(partial=True), strict=True)
+    results = [permuted_losses(before, draws.of[name].donors, table, 1) for name, table in tables]
+    values, errors = np.array([one.value for one in results]), np.array([one.se for one in results])
     return Importance(
         method="conditional",
         measure=setting.loss.name,
         compare=q.compare,
         values=values,
         se=errors,
-        low=values - spread * errors,
-        high=values + spread * errors,
-        repeats=repeated,
+        low=np.array([one.low for one in results]),
+        high=np.array([one.high for one in results]),
+        repeats=np.stack([one.repeats for one in results]),
         baseline=setting.baseline,
         header=Header.of(
             predictor,
@@ -82,6 +88,9 @@ def conditional_permutation(request: Request) -> Importance:
                 "compare": q.compare,
                 "repeats": q.repeats,
                 "conditional": draws.estimator,
+                "gain": {name: one.choice.gain for name, one in draws.of.items()},
+                "missed": {name: one.missed.association for name, one in draws.of.items()},
+                "interval": THESE_ROWS if any(one.about == THESE_ROWS for one in results) else POPULATION,
                 "rows": len(data),
             },
             scale="loss",

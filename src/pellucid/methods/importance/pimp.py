@@ -6,6 +6,11 @@ Definition. The outcome is permuted, so that nothing predicts it; the model is f
 importances are measured as the given model's were. R repetitions give each feature a null distribution of its own:
 ``p_j = (1 + #{null importance of j >= importance of j}) / (1 + R)``.
 
+A permuted outcome is all noise, more than the given model had to bear: beside strong features nothing would stand out
+(true nulls were below 0.05 in 0 to 0.7% of trials). So where some features stand out (above all R null values) the
+others are compared again, with models fitted to rows in which they all, together, come from another row: outcome and
+the features that stand out are as they were, and so is the noise. Repeated until no further feature stands out.
+
 A feature with many values lets a model fit noise and looks important on the rows it was fitted to; it does so under the
 null too, so its p-value is honest where the importance is not.
 
@@ -13,12 +18,12 @@ When it misleads:
 1. rows the given model was not fitted to: the null models are fitted to the rows of X, the given one was not. With
    ``folds=`` both are held out from what they predict;
 2. p-values are for one feature at a time: of twenty features without importance one is below 0.05;
-3. the null is that no feature matters: a permuted outcome is all noise, more than the given model had to bear, so a
-   weak feature beside strong ones may not stand out, least of all from a model that learns its rows by heart.
-   ``folds=`` helps;
+3. features of another row are independent of those that stand out: a feature without importance of its own that is
+   correlated with one of these may look important;
 4. a small p-value says that the feature matters, not how much.
 
-Cost. R fits (R * K with folds), each followed by a permutation importance.
+Cost. R fits (R * K with folds), each followed by a permutation importance; as many again for each round in which
+further features stand out.
 """
 
 from __future__ import annotations
@@ -49,8 +54,8 @@ def pimp(request: Request, importance: Importance) -> Importance:
     null, noise = np.empty((0, len(importance.values))), np.nan
     if not run.interrupted:
         null, noise = _of_folds(q, refit, count) if q.folds is not None else _of_all_rows(q, refit, count)
-    p_values = (1 + (null >= importance.values).sum(axis=0)) / (1 + len(null))
-    p_values[np.isnan(importance.values) | (len(null) == 0)] = np.nan
+    p_values = _p_values(null, importance.values)
+    rounds = _beside_those_that_stand_out(q, refit, count, importance.values, p_values) if len(null) else 0
     check = None if q.folds is not None else lambda: (folds.given_loss(q), _refitted_loss(q, refit))
     return run.finish(
         importance,
@@ -67,11 +72,70 @@ def pimp(request: Request, importance: Importance) -> Importance:
         settings={
             **importance.settings,
             "p_values": len(null),
-            "refits": importance.settings.get("refits", 0) + len(null) * importance.settings.get("folds", 1),
+            "refits": importance.settings.get("refits", 0)
+            + len(null) * (1 + rounds) * importance.settings.get("folds", 1),
             "weighted_fit": refit.weighs,
             "null_mean": null.mean(axis=0).tolist() if len(null) else [],
         },
     )
+
+
+def _p_values(null: FloatArray, values: FloatArray) -> FloatArray:
+    found = (1 + (null >= values).sum(axis=0)) / (1 + len(null))
+    return np.where(np.isnan(values) | (len(null) == 0), np.nan, found)
+
+
+def _beside_those_that_stand_out(
+    request: Request, refit: Refit, count: int, values: FloatArray, p_values: FloatArray
+) -> int:
+    """Compare the other features again, in place, until none or no further one stands out; how often."""
+    q, least, rounds = request, 1 / (1 + count), 0
+    players = list(q.data.schema.players().values())
+    clear = p_values <= least
+    while clear.any() and not clear.all() and not q.run.interrupted:
+        columns = [j for player, stands_out in zip(players, clear, strict=True) if not stands_out for j in player]
+        null = _beside(q, refit, count, columns, rounds)
+        if len(null) < count:
+            break
+        rounds += 1
+        p_values[~clear] = _p_values(null, values)[~clear]
+        further = (p_values <= least) & ~clear
+        if not further.any():
+            break
+        clear |= further
+    return rounds
+
+
+def _beside(request: Request, refit: Refit, count: int, columns: list[int], rounds: int) -> FloatArray:
+    """Importances ``(repetitions, features)`` of models of rows whose ``columns`` come from another row."""
+    q = request
+    orders = [_order(q.data, q.run.generator("p-values.columns", rounds, r)) for r in range(count)]
+    rows, left = np.flatnonzero(q.data.weights > 0), iter(orders)
+
+    def fitted(order: IntArray) -> Refitted:
+        return replace(refit, data=_mixed(q.data, columns, order))(rows)
+
+    def measure(refitted: Refitted) -> FloatArray:
+        return folds.permuted(q, refitted.predictor, _mixed(q.data, columns, next(left))).values
+
+    if q.folds is None:
+        found = folds.with_refits(q.run, [partial(fitted, order) for order in orders], len(q.data), measure)
+    else:
+        found = []
+        for order in orders:
+            mixed = _mixed(q.data, columns, order)
+            mean = _mean_of_folds(replace(q, data=mixed), replace(refit, data=mixed), None, found)
+            if mean is None:
+                break
+            found.append(mean)
+    return np.array(found).reshape(len(found), len(q.data.schema.players()))
+
+
+def _mixed(data: Data, columns: list[int], order: IntArray) -> Data:
+    """The same rows with some columns, together, of other rows."""
+    frame = data.frame.replace({j: data.frame.gather(data.frame.native_column(j), order) for j in columns})
+    codes = tuple(data.codes(j)[order] if j in columns else data.codes(j) for j in range(len(data.schema.features)))
+    return replace(data, frame=frame, columns=codes)
 
 
 def _of_all_rows(request: Request, refit: Refit, count: int) -> tuple[FloatArray, float]:
@@ -80,7 +144,7 @@ def _of_all_rows(request: Request, refit: Refit, count: int) -> tuple[FloatArray
     With the share of the loss of a constant that these models take away on their own rows, where all is noise.
     """
     q = request
-    orders = [_order(q, r) for r in range(count)]
+    orders = [_order(q.data, q.run.generator("p-values.outcomes", r)) for r in range(count)]
     rows = np.flatnonzero(q.data.weights > 0)
     left = iter(orders)
 
@@ -101,22 +165,31 @@ def _of_folds(request: Request, refit: Refit, count: int) -> tuple[FloatArray, f
     q = request
     known: list[FloatArray] = []
     for r in range(count):
-        order = _order(q, r)
-        again = replace(q, data=_reordered(q.data, order))
-        fold = folds.fold_numbers(again)
-        with q.run.until_interrupted(lambda: bool(known)):
-            parts = folds.of_each_fold(again, refit, fold, order)
-        if q.run.interrupted:
+        order = _order(q.data, q.run.generator("p-values.outcomes", r))
+        mean = _mean_of_folds(replace(q, data=_reordered(q.data, order)), refit, order, known)
+        if mean is None:
             break
-        known.append(np.average([part.values for part in parts], axis=0, weights=folds.fold_mass(q.data, fold)))
+        known.append(mean)
     return np.array(known).reshape(len(known), len(q.data.schema.players())), np.nan
 
 
-def _order(request: Request, r: int) -> IntArray:
-    """Whose outcome each row gets; rows without weight keep theirs."""
-    order = np.arange(len(request.data))
-    counted = np.flatnonzero(request.data.weights > 0)
-    order[counted] = request.run.generator("p-values.outcomes", r).permutation(counted)
+def _mean_of_folds(
+    request: Request, refit: Refit, order: IntArray | None, known: list[FloatArray]
+) -> FloatArray | None:
+    """Cross-validated importances; None where they were interrupted, provided that some are ``known``."""
+    fold = folds.fold_numbers(request)
+    with request.run.until_interrupted(lambda: bool(known)):
+        parts = folds.of_each_fold(request, refit, fold, order)
+    if request.run.interrupted:
+        return None
+    return np.average([part.values for part in parts], axis=0, weights=folds.fold_mass(request.data, fold))
+
+
+def _order(data: Data, generator: np.random.Generator) -> IntArray:
+    """Whose outcome, or columns, each row gets; rows without weight keep theirs."""
+    order = np.arange(len(data))
+    counted = np.flatnonzero(data.weights > 0)
+    order[counted] = generator.permutation(counted)
     return order
 
 

@@ -15,6 +15,8 @@ weights, or evenly over a range of one's own (``ranges``).
 Estimator. Tree ensembles: exact, by pairs of leaves (`pellucid.trees.product_measure`), where the trees add up to what
 is explained. Other models: picking and freezing on scrambled Sobol points with a control variate (`pick_freeze`);
 standard errors and 95% intervals come from independent scramblings. An estimate below 0 or above 1 is set to 0 or 1.
+Where ten of the points have a tenth of the variance (``settings["carried"]``, caveat "few-carry-all"), points that were
+not drawn may have more, and no interval says so.
 
 When it misleads.
 
@@ -109,6 +111,7 @@ def as_importance(
                 half=found.width * found.total_se[order],
                 method=_NAMES[method],
                 tolerance=request.tolerance,
+                carried=max(found.settings.get("carried", [0.0])),
             ),
         ),
         members=request.data.schema.members(),
@@ -177,6 +180,7 @@ def _sampled(found: Moments, request: Request) -> VarianceShares:
         "points": found.points,
         "scramblings": len(found.variance),
         "resembled": found.explained.tolist(),
+        "carried": found.carried.tolist(),
         "budget": request.budget,
         "tolerance": request.tolerance,
     }

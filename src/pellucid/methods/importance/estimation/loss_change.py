@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
@@ -15,7 +13,6 @@ from pellucid.errors import InputError
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
-from pellucid.stats import Z95, effective_size
 
 Compare = Literal["difference", "ratio"]
 WITHOUT_OUTCOME = "share of prediction variance"
@@ -43,59 +40,6 @@ class Setting:
         row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
         baseline = chosen(y, prediction, data.weights) if row_loss is None else mean_loss(row_loss, data.weights)
         return cls(y, chosen, prediction, row_loss, baseline, data.weights)
-
-    def spread(self, repeats: int) -> float:
-        """Standard errors on each side of a 95% interval; few repeats of a loss that is no mean over rows need more."""
-        return float(stdtrit(max(repeats - 1, 1), 0.975)) if self.loss.rows is None else Z95
-
-
-@dataclass(frozen=True, eq=False)
-class Changed:
-    """Loss after one player was changed: its mean, each repeat, and each row's mean where the loss allows."""
-
-    mean: float
-    repeats: FloatArray
-    rows: FloatArray | None
-
-    def compared(self, setting: Setting, compare: Compare) -> tuple[float, FloatArray, float]:
-        """Importance, importance of each repeat, and standard error (over rows where known, else over repeats)."""
-        repeats = np.array([relative(float(r), setting.baseline, compare) for r in self.repeats])
-        value = float(np.nanmean(repeats)) if np.isfinite(repeats).any() else np.nan
-        if self.rows is not None and setting.row_loss is not None:
-            ratio = self.mean / setting.baseline if compare == "ratio" else 1.0
-            change = self.rows - ratio * setting.row_loss
-            scale = setting.baseline if compare == "ratio" else 1.0
-            size = effective_size(setting.weights)
-            spread = np.average(
-                np.square(change - np.average(change, weights=setting.weights)), weights=setting.weights
-            )
-            return value, repeats, float(np.sqrt(spread / (size - 1)) / scale) if size > 1 else np.nan
-        known = repeats[np.isfinite(repeats)]
-        return value, repeats, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
-
-
-def compared(
-    results: Sequence[Changed], setting: Setting, compare: Compare
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Importances, those of every repeat and standard errors of several players."""
-    values, repeats, errors = zip(*(result.compared(setting, compare) for result in results), strict=True)
-    return np.stack(values), np.stack(repeats), np.stack(errors)
-
-
-def losses(setting: Setting, predictions: Iterable[FloatArray]) -> Changed:
-    """Loss of every repeat; one that was not reached (NaN) stays unknown."""
-    repeats, rows, known = [], np.zeros(len(setting.y)), 0
-    for prediction in predictions:
-        reached = not np.isnan(prediction).any()
-        if setting.loss.rows is not None and reached:
-            of_rows = setting.loss.rows(setting.y, prediction)
-            rows += of_rows
-            repeats.append(mean_loss(of_rows, setting.weights))
-        else:
-            repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
-        known += reached
-    mean = float(np.nanmean(repeats)) if known else np.nan
-    return Changed(mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None)
 
 
 def relative(after: float, before: float, compare: Compare) -> float:

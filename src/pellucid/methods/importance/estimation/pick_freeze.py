@@ -35,6 +35,7 @@ DEFAULT_ROWS = 50_000
 MOST_ROWS = 5_000_000
 _FEWEST_POINTS = 8
 _MOST_UNITS = 10_000  # Sobol points have twice as many coordinates, at most 21,201
+_CARRIERS = 10  # points that may have much of the variance
 _NOTHING = 1e-13  # a spread of predictions below this share of their size is rounding
 
 
@@ -66,6 +67,7 @@ class Moments:
     total: FloatArray
     points: int
     explained: FloatArray  # (outputs,): share of the variance that the control variates have
+    carried: FloatArray  # (outputs,): share of the variance of all points that ten of them have
 
     def shares(self, part: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A part as a share of the variance, its standard error, and the share by each scrambling alone."""
@@ -124,7 +126,7 @@ def pick_freeze(
 def _nothing(players: int, outputs: int) -> Moments:
     """Of players that cannot vary."""
     empty = np.zeros((SCRAMBLINGS, players, outputs))
-    return Moments(empty[:, 0], empty, empty, 0, np.zeros(outputs))
+    return Moments(empty[:, 0], empty, empty, 0, np.zeros(outputs), np.zeros(outputs))
 
 
 def _widest(found: Moments) -> float:
@@ -218,7 +220,17 @@ def _moments(
             explained[h, k] = best.explained(fs)
             for r, f, its in zip(own, fs, best.values, strict=True):
                 variance[r, k], first[r, varying, k], total[r, varying, k] = best.estimates(f, its)
-    return Moments(np.where(_still(samples), 0.0, variance), first, total, 0, explained.mean(axis=0))
+    variance = np.where(_still(samples), 0.0, variance)
+    return Moments(variance, first, total, 0, explained.mean(axis=0), _carried(samples))
+
+
+def _carried(samples: list[Sample]) -> FloatArray:
+    """The share of the variance over the points of A and B that the few farthest from the mean have."""
+    values = np.concatenate([part for s in samples for part in s.values[:2]])
+    squares = np.square(values - values.mean(axis=0))
+    whole = squares.sum(axis=0)
+    most = np.partition(squares, len(squares) - _CARRIERS, axis=0)[-_CARRIERS:].sum(axis=0)
+    return np.where(whole > 0, most / np.where(whole > 0, whole, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
