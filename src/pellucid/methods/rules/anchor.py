@@ -144,7 +144,7 @@ def _looked_at(
 ) -> list[IntArray] | None:
     """The players that rules may be about, for each row; None for all."""
     sources = setting.sources
-    rows = screening.ROWS if budget is None else min(screening.ROWS, budget // (4 * len(sources.explained)))
+    rows = screening.ROWS if budget is None else min(screening.ROWS, budget // (16 * len(sources.explained)))
     if len(sources.members) <= screening.MOST or callable(perturb) or rows < screening.MOST:
         return None
     return [
