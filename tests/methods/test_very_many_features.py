@@ -1,10 +1,15 @@
 """Where features are very many, only those that seem to matter take part; what is said of them is the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 
 from pellucid import Explainer
+from pellucid.explanations.rule_words import REASONS
 from pellucid.methods.local.surrogate.local_fit import Task, fit_row, strongest
 from pellucid.methods.local.surrogate.options import Options
+from pellucid.methods.rules import anchor
 from pellucid.methods.rules.search import joint_search, screening
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.runner import Run
@@ -81,6 +86,13 @@ def test_what_strong_features_hide_is_seen_once_they_are_kept():
 
     assert {"x7", "x8", "x50", "x51"} <= looked_at(4)
     assert not {"x50", "x51"} <= looked_at(1)
+
+
+@pytest.mark.parametrize(("asks", "reason"), [({}, "unreachable"), ({"screened": 130}, "screened")])
+def test_a_rule_of_features_that_were_not_looked_at_is_not_said_to_be_impossible(asks, reason):
+    search = SimpleNamespace(best=None, why="unreachable")
+    assert anchor._reason(search, {"perturb": "data", **asks}) == reason
+    assert reason in REASONS
 
 
 def test_rows_are_asked_in_portions():
