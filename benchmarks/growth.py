@@ -148,31 +148,21 @@ def met(part: str, found: Line, size: int, before: tuple[int, Line] | None) -> b
     return found["memory"] < GIB and (linear or part == "permutation")
 
 
-def tables(parts: list[str]) -> tuple[str, bool]:
-    """Every part as a table, and whether all goals are met."""
-    text, good = [], True
-    for part in parts:
-        lines, sizes, title, goal = PARTS[part]
-        rows = []
-        for line in lines:
-            before = None
-            for size in sizes:
-                found = fresh(line.__name__, size)
-                fine = met(part, found, size, before)
-                good, before = good and fine, (size, found)
-                answer = f"{found['answer'] / MB:,.0f} MB" if "answer" in found else "-"
-                cells = (
-                    line.__name__,
-                    f"{size:,}",
-                    f"{found['seconds']:.2f}",
-                    f"{found['memory'] / MB:,.0f} MB",
-                    answer,
-                )
-                rows.append((*cells, "yes" if fine else "no"))
-                print(*rows[-1], flush=True)
-        text += [f"## {title}", f"Goal: {goal}."]
-        text += [page.table(("call", "size", "CPU s", "memory", "answer", "goal met"), rows)]
-    return "\n\n".join(text), good
+def section(part: str) -> tuple[str, list[str], bool]:
+    """A part as a table: its title, its paragraphs, and whether all its goals are met."""
+    lines, sizes, title, goal = PARTS[part]
+    rows, good = [], True
+    for line in lines:
+        before = None
+        for size in sizes:
+            found = fresh(line.__name__, size)
+            fine = met(part, found, size, before)
+            good, before = good and fine, (size, found)
+            answer = f"{found['answer'] / MB:,.0f} MB" if "answer" in found else "-"
+            cells = (line.__name__, f"{size:,}", f"{found['seconds']:.2f}", f"{found['memory'] / MB:,.0f} MB", answer)
+            rows.append((*cells, "yes" if fine else "no"))
+            print(*rows[-1], flush=True)
+    return title, [f"Goal: {goal}.", page.table(("call", "size", "CPU s", "memory", "answer", "goal met"), rows)], good
 
 
 def main() -> None:
@@ -185,11 +175,12 @@ def main() -> None:
         found = globals()[args.line[0]](int(args.line[1]))
         print(json.dumps(found))
         return
-    text, good = tables(args.only)
-    head = f"# Growth\n\n{page.printed(__file__, 'lightgbm')}"
-    print(text)
-    if args.write:
-        page.write("GROWTH.md", head, text)
+    good = True
+    for part in args.only:
+        title, said, fine = section(part)
+        good = good and fine
+        if args.write:
+            page.write_section("GROWTH.md", title, *said)
     sys.exit(not good)
 
 
