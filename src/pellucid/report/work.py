@@ -96,7 +96,7 @@ LOOKED = 20_000  # rows whose predictions are compared
 _PROBE = 20_000  # model rows for the first question, which shows whether the model has to be asked
 _SHARE = 75_000  # model rows for the sample, and as many for the individual rows
 
-_PERMUTED, _FEWEST_PERMUTED = 4_000_000, 10_000  # model rows for importance by permutation, unless rows are so few
+_PERMUTED, _FEWEST_PERMUTED = 2_000_000, 10_000  # model rows for importance by permutation, unless rows are so few
 
 _SAMPLE = 200  # rows of the picture of the whole; more no longer changes it
 _FEWEST = 5  # below that there is no such picture
