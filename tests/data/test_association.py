@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import rankdata
+from scipy.stats import pearsonr, rankdata
 from scipy.stats.contingency import association as scipy_association
 
 from pellucid.data import Data
-from pellucid.data.association import association_matrix, correlation_ratio, cramers_v, group_numbers
+from pellucid.data.association import _beyond_chance, association_matrix, correlation_ratio, cramers_v, group_numbers
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +165,14 @@ def test_measures_lie_between_zero_and_one_and_are_symmetric(rows):
     if len(set(labels)) > 1:
         assert cramers_v(a, a, ones) == pytest.approx(1)
         assert correlation_ratio(labels, a, ones) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n", [3, 20, 500])
+def test_a_correlation_counts_from_where_students_t_says(n):
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(2, n))
+    r = abs(pearsonr(*rows).statistic)
+    likely = pearsonr(*rows).pvalue
+    assert _beyond_chance(n, likely) == pytest.approx(r)
+    assert _beyond_chance(2, 0.05) == np.inf
+    assert _beyond_chance(n, 1.0) == 0.0

@@ -97,6 +97,26 @@ def test_too_few_refits_are_not_called_chance(golden):
     golden("importance", "p-values, none below 5%", changed(tested, settings={"p_values": 99}).text())
 
 
+def test_an_interrupted_importance_says_what_is_missing_in_headline_chart_and_text():
+    """Also without checks: that it is incomplete is a fact of the result."""
+    asked = []
+
+    def model(rows):
+        asked.append(len(rows))
+        if sum(asked) > 1000:
+            raise KeyboardInterrupt
+        return 3 * rows[:, 0] * (1 + 0 * rows[:, 1]) + rows[:, 2]
+
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    found = Explainer(model, X, X[:, 0], checks=False, progress=False).importance()
+    assert np.isnan(found.values).any()
+    assert found.cost.interrupted
+    assert [caveat.code for caveat in found.caveats] == ["partial"]
+    assert "Not measured before the interruption: " in found.text()
+    assert found.headline().startswith("Interrupted, so far: ")
+    assert "Interrupted, so far: " in str(found.plot().spec)
+
+
 def test_values_by_name_and_features_in_order():
     found = Explainer(lambda x: 3 * x[:, 0] + x[:, 2], numbers(), feature_names=list("abc"), checks=False)
     found = found.importance(method="pdp")

@@ -1,5 +1,7 @@
 """The order of categories by similarity, and the marginal plot, equal their slow twins."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -100,6 +102,22 @@ def test_mplot_in_bins(table, bins):
     expected = mplot_in_bins(bent, [row for row, _ in counted], 1, edges, [w for _, w in counted])
     assert_close(effect.grid, [place for place, _ in expected])
     assert_close(effect.values, [mean for _, mean in expected])
+    among = np.unique([row[1] for row, _ in counted])
+    parts = [
+        among[(among > low if k else among >= low) & (among <= high)] for k, (low, high) in enumerate(pairwise(edges))
+    ]
+    assert_close(effect.ranges, [(part.min(), part.max()) for part in parts if len(part)])
+
+
+def test_a_mean_over_a_range_is_told_and_drawn_as_one():
+    found = Table([[float(i), float(i), 0.0] for i in range(40)]).explainer(bent).mplot("a", bins=2)
+    assert found.ranges.tolist() == [[0.0, 19.0], [20.0, 39.0]]
+    assert "between 0 and 19" in found.text()
+    assert found.frame()[["a (from)", "a (to)"]].to_numpy().tolist() == found.ranges.tolist()
+    drawn = str(found.plot().spec)
+    assert "'from': 20.0, 'to': 39.0" in drawn
+    assert "the range of values" in drawn
+    assert Table([[float(i), 1.0, 0.0] for i in range(4)]).explainer(bent).mplot("a").ranges is None
 
 
 def test_mplot_error_is_that_of_a_group_mean():

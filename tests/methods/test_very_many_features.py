@@ -1,11 +1,18 @@
 """Where features are very many, only those that seem to matter take part; what is said of them is the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 
 from pellucid import Explainer
+from pellucid.explanations.rule_words import REASONS
 from pellucid.methods.local.surrogate.local_fit import Task, fit_row, strongest
 from pellucid.methods.local.surrogate.options import Options
+from pellucid.methods.rules import anchor
 from pellucid.methods.rules.search import joint_search, screening
+from pellucid.methods.rules.search.certify import Goal
+from pellucid.runner import Run
 
 P = 230
 X = np.random.default_rng(0).normal(size=(120, P))
@@ -61,6 +68,31 @@ def test_a_rule_is_about_the_features_that_matter():
     assert set(rule.players) == {"x7", "x110"}
     assert rule.reached
     assert rule.precision >= 0.95
+
+
+def test_what_strong_features_hide_is_seen_once_they_are_kept():
+    """Of x50 x51 either one kept is enough, which is lost beside a far stronger feature that changes."""
+    wide = np.random.default_rng(0).normal(size=(400, 800))
+    ex = Explainer(lambda rows: rows[:, 50] * rows[:, 51] + 2 * rows[:, 7] + np.abs(rows[:, 8]), wide, checks=False)
+    row = int(np.flatnonzero((np.abs(wide[:, 50:52]) < 0.2).all(axis=1))[0])
+    predictor, data, run = ex.predictor, ex.data, Run(checks=False)
+    goal = Goal(0.95, 0.05, 0.05, 4, 32, None, True, 1000)
+    setting = joint_search.shared_setting(predictor, data, data.rows(row), "data", None, goal, None, run)
+
+    def looked_at(rounds):
+        some = (setting.sources, setting.same, setting.weights(0), 0, run, screening.ROWS)
+        names = list(setting.sources.players)
+        return {names[player] for player in screening.mattering(predictor, *some, rounds)}
+
+    assert {"x7", "x8", "x50", "x51"} <= looked_at(4)
+    assert not {"x50", "x51"} <= looked_at(1)
+
+
+@pytest.mark.parametrize(("asks", "reason"), [({}, "unreachable"), ({"screened": 130}, "screened")])
+def test_a_rule_of_features_that_were_not_looked_at_is_not_said_to_be_impossible(asks, reason):
+    search = SimpleNamespace(best=None, why="unreachable")
+    assert anchor._reason(search, {"perturb": "data", **asks}) == reason
+    assert reason in REASONS
 
 
 def test_rows_are_asked_in_portions():

@@ -11,6 +11,8 @@ import pytest
 
 from golden_files import masked
 from pellucid import Explainer, InputError
+from pellucid.report.sections import importance_meaning
+from pellucid.report.work import to_permute
 from report.documents import full_report as build
 from report.documents import part, said
 
@@ -268,3 +270,17 @@ def test_an_interruption_ends_the_report(calls: int) -> None:
     left[0] = calls
     with pytest.raises(KeyboardInterrupt):
         build(explainer)
+
+
+def test_importance_of_a_large_table_is_that_of_some_of_its_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
+    explainer = Explainer(lambda rows: rows[:, 0], X, progress=False)
+    assert to_permute(explainer) is explainer
+    some = to_permute(explainer, model_rows=100, fewest=500)
+    assert len(some.data) == 500
+    assert len(to_permute(explainer, model_rows=60_000, fewest=500).data) == 6_000
+    importance = some.importance(loss="variance")
+    assert importance.values[0] == pytest.approx(1.0, abs=0.1)
+    assert importance_meaning(explainer, importance).endswith("variance.")
+    wide = Explainer(lambda rows: rows[:, 0], np.zeros((12_000, 100)), checks=False, progress=False)
+    assert importance_meaning(wide, importance).endswith("Measured on 10,000 of the 12,000 rows, evenly spaced.")

@@ -60,15 +60,11 @@ def _between_numbers(
     columns: FloatArray, ranks: FloatArray, weights: FloatArray, n: float, allowed: float
 ) -> FloatArray:
     """Of lines of numbers and their ranks: the largest of four measures, each beyond chance."""
-    from scipy.special import stdtr  # on use: slow to import
-
     measures = 4 if len(columns) <= _SLICED else 2
     found = np.zeros((len(columns),) * 2)
     for part in (columns, ranks):
         r = np.abs(correlations(part, weights))
-        statistic = r * np.sqrt(max(n - 2, 0.0) / np.maximum(1 - r * r, 1e-300))
-        likely = 2 * stdtr(max(n - 2, 1.0), -statistic)
-        found = np.maximum(found, np.where(likely <= allowed / measures, r, 0.0))
+        found = np.maximum(found, np.where(r >= _beyond_chance(n, allowed / measures), r, 0.0))
     if measures > 2:
         count = int(np.clip(n // _ROWS_A_SLICE, 2, _SLICES))
         chance = (count - 1) / max(n - 1, count)
@@ -79,6 +75,16 @@ def _between_numbers(
             found = np.maximum(found, np.maximum(ratio, ratio.T))
     np.fill_diagonal(found, 1.0)
     return found
+
+
+def _beyond_chance(n: float, likely: float) -> float:
+    """The absolute correlation of n rows that under independence is reached with this probability (Student's t)."""
+    from scipy.special import stdtrit  # on use: slow to import
+
+    if likely >= 1 or n <= 2:
+        return 0.0 if likely >= 1 else float("inf")
+    statistic = -float(stdtrit(n - 2, likely / 2))
+    return statistic / float(np.sqrt(n - 2 + statistic**2))
 
 
 def _over_slices(lines: FloatArray, ranks: FloatArray, weights: FloatArray, count: int) -> FloatArray:
@@ -198,11 +204,12 @@ def correlations(columns: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted Pearson correlations of the lines of numbers; each pair uses the rows where both are present."""
     present = ~np.isnan(columns)
     filled = np.where(present, _centred(columns, weights), 0.0)
-    there = present.astype(np.float64)
+    products = (filled * weights) @ filled.T
+    # The moments of each column over the rows where the other is present; where all are, a column of them says it.
+    there = present.astype(np.float64) if not present.all() else np.ones((1, len(weights)))
     mass = (there * weights) @ there.T
     sums = (filled * weights) @ there.T
     squares = (np.square(filled) * weights) @ there.T
-    products = (filled * weights) @ filled.T
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = products - sums * sums.T / mass
         variance = squares - np.square(sums) / mass

@@ -65,6 +65,7 @@ def unreached_rule(rule: Anchor) -> Iterator[Caveat]:
     """The precision asked for was not reached."""
     advice = {
         "unreachable": "Give narrower bins=, or leave bins='auto', which halves them where needed.",
+        "screened": "Make related columns one group (groups=): rules of fewer features are searched more thoroughly.",
         "rows": "Use perturb='data', wider bins or more rows of data.",
     }
     if not rule.reached:

@@ -54,7 +54,8 @@ class Effect(Explanation, options=EffectOptions):
     the result is individual). ``interaction`` is the share of the curves' movement that is not common to all rows: 0
     when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data lie at each grid point
     (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over rows, of what was
-    averaged at each grid point or in each bin.
+    averaged at each grid point or in each bin. ``ranges``, of an M-plot in bins, has the least and the greatest value
+    of the rows behind each point, which itself is their mean and need not occur.
     """
 
     method: str
@@ -74,6 +75,7 @@ class Effect(Explanation, options=EffectOptions):
     colouring: Colouring | None = None
     total: bool = False
     interaction: float = np.nan
+    ranges: AnyArray | None = None
 
     @property
     def grid(self) -> Any:
@@ -110,6 +112,9 @@ class Effect(Explanation, options=EffectOptions):
             table["row"] = np.tile(np.repeat(self.row_labels.column_of(n_rows), size), len(self.output_names))
         for name, points, index in zip(self.feature_names, self.grids, grid, strict=True):
             table[name] = np.tile(points[index.ravel()], n_rows * len(self.output_names))
+        if self.ranges is not None:
+            for end, ends in zip(("from", "to"), self.ranges.T, strict=True):
+                table[f"{self.feature_names[0]} ({end})"] = np.tile(ends, len(self.output_names))
         if len(self.output_names) > 1:
             table["output"] = np.repeat(np.array(self.output_names, dtype=object), n_rows * size)
         table["value"] = np.moveaxis(values, -1, 0).ravel()

@@ -51,7 +51,7 @@ def _of_output(effect: Effect, k: int, readable: BoolArray) -> str:
 
 
 def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> str:
-    grid, name, noun, shape = effect.grids[0], effect.feature_names[0], _noun(effect, k), effect.shape[k]
+    name, noun, shape = effect.feature_names[0], _noun(effect, k), effect.shape[k]
     signed = _is_change(effect)
     known = np.flatnonzero(np.isfinite(curve) & readable)
     known = known if known.size else np.flatnonzero(np.isfinite(curve))
@@ -69,17 +69,27 @@ def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> st
         start, end = (low, high) if rises else (high, low)
         line = " in a straight line," if shape == "linear" else ""
         return (
-            f"The {noun} {'rises' if rises else 'falls'}{line} from {start} at {name} = {value_name(grid[first])} to"
-            f" {end} at {value_name(grid[last])}."
+            f"The {noun} {'rises' if rises else 'falls'}{line} from {start} {_place(effect, first, name)} to"
+            f" {end} {_place(effect, last)}."
         )
-    for_ = "for" if effect.nominal[0] else "at"
-    highest = f"{for_} {name} = {value_name(grid[top])} ({high})"
-    lowest = f"{for_} {value_name(grid[bottom])} ({low})"
+    highest = f"{_place(effect, top, name)} ({high})"
+    lowest = f"{_place(effect, bottom)} ({low})"
     side = _extreme_when_missing(effect, k, curve[known])
     where = f"where {name} is missing ({_missing_value(effect, k)}; {_missing_share(effect)})"
     highest, lowest = (where if side > 0 else highest), (where if side < 0 else lowest)
     peak = not effect.nominal[0] and side <= 0 and known[0] < top < known[-1]
     return f"The {noun} {'peaks' if peak else 'is highest'} {highest} and {'is ' if peak else ''}lowest {lowest}."
+
+
+def _place(effect: Effect, i: int, name: str = "") -> str:
+    """Where a point of the curve is: ``at temp = 3``, ``for color = red``, of the mean over a bin ``for temp between 2
+    and 4``.
+    """
+    low, high = (None, None) if effect.ranges is None else effect.ranges[i]
+    if low != high:
+        return f"{f'for {name} ' if name else ''}between {value_name(low)} and {value_name(high)}"
+    at = value_name(effect.grids[0][i])
+    return f"{'for' if effect.nominal[0] else 'at'} {f'{name} = ' if name else ''}{at}"
 
 
 def _is_change(effect: Effect) -> bool:

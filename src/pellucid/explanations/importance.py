@@ -113,6 +113,9 @@ class Importance(Explanation, options=ImportanceOptions):
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
+        missing = [self.feature_names[int(j)] for j in np.flatnonzero(np.isnan(self._overall))]
+        if missing and self.cost.interrupted:
+            lines.append(f"Not measured before the interruption: {listed(missing)}.")
         return [
             *lines,
             *in_units(self),

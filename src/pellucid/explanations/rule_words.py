@@ -18,6 +18,7 @@ REASONS = {
     "unreachable": (
         "even with a condition on every feature, other predictions are too frequent: the bins are too wide here"
     ),
+    "screened": "even with a condition on each feature that seems to matter, other predictions are too frequent",
     "search": "no rule that was tried reaches it",
     "rows": "too few rows satisfy such a rule to be sure",
 }

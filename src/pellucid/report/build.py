@@ -32,7 +32,7 @@ from pellucid.report.sections import (
 from pellucid.report.short import short_sections, shortened, standing_section
 from pellucid.report.stand_in import surrogate_section
 from pellucid.report.why import Why, contributions_of, find_why, row_sections
-from pellucid.report.work import Step, Work, unaided
+from pellucid.report.work import Step, Work, to_permute, unaided
 from pellucid.words import counted, listed
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def build(
     work.step("auditing the model")
     trust, audit = trust_section(explainer, work)
     work.step("measuring feature importance")
-    importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
+    importance = work.keep(to_permute(explainer).importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, top)
     effects = [_effect(explainer, work, j, place, brief=brief) for place, j in enumerate(best, start=1)]
     why = find_why(explainer, asked, work)
@@ -130,7 +130,7 @@ def _structure(
     associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
     chapters = {
-        "matters": importance_section(importance, measures, unmeasured),
+        "matters": importance_section(explainer, importance, measures, unmeasured),
         "interactions": acting,
         "parts": parts,
         "surrogate": instead,

@@ -18,7 +18,7 @@ from pellucid.explanations import Associations, Audit, AuditLine, Clusters, Impo
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.said_once import TOP
 from pellucid.report.why import Why
-from pellucid.report.work import Work
+from pellucid.report.work import Work, to_permute
 from pellucid.words import listed, loss_name, number, percent
 
 if TYPE_CHECKING:
@@ -58,20 +58,24 @@ def _bad(line: AuditLine) -> str:
     return f"{'below' if line.code == 'training-data' else 'above'} {number(line.threshold)}"
 
 
-def importance_meaning(importance: Importance) -> str:
-    """What the importance measures, in a sentence."""
+def importance_meaning(explainer: Explainer, importance: Importance) -> str:
+    """What the importance measures, and on which rows, in a sentence or two."""
+    rows, every = len(to_permute(explainer).data), len(explainer.data)
+    some = "" if rows == every else f" Measured on {rows:,} of the {every:,} rows, evenly spaced."
     if importance.measure == "share of prediction variance":
-        return "How much predictions change when a feature is permuted, as a share of their variance."
-    return f"How much the model's {loss_name(importance.measure)} grows when a feature is permuted."
+        return f"How much predictions change when a feature is permuted, as a share of their variance.{some}"
+    return f"How much the model's {loss_name(importance.measure)} grows when a feature is permuted.{some}"
 
 
-def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
+def importance_section(
+    explainer: Explainer, importance: Importance, measures: Plain | None, missing: Sequence[str]
+) -> Plain:
     """The importance of the features, and by other measures; or why these are ``missing``."""
     made = card("importance", "Feature importance", importance, sentences=importance.findings(), max_display=_BARS)
     return section(
         "matters",
         "What matters: feature importance",
-        [importance_meaning(importance), *missing],
+        [importance_meaning(explainer, importance), *missing],
         cards=[made, *([measures] if measures else [])],
     )
 

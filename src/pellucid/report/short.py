@@ -99,7 +99,7 @@ def _matters(explainer: Explainer, importance: Importance, why: Why) -> Plain:
         max_display=_BARS,
         width=_BAR_WIDTH,
     )
-    cards, intro = [first], [importance_meaning(importance)]
+    cards, intro = [first], [importance_meaning(explainer, importance)]
     if why.overall is None:
         intro.append(f"Contributions (SHAP) are not shown: {why.reason}")
     elif np.abs(why.overall[1].values).max(initial=0.0) > 0:

@@ -96,6 +96,8 @@ LOOKED = 20_000  # rows whose predictions are compared
 _PROBE = 20_000  # model rows for the first question, which shows whether the model has to be asked
 _SHARE = 75_000  # model rows for the sample, and as many for the individual rows
 
+_PERMUTED, _FEWEST_PERMUTED = 2_000_000, 10_000  # model rows for importance by permutation, unless rows are so few
+
 _SAMPLE = 200  # rows of the picture of the whole; more no longer changes it
 _FEWEST = 5  # below that there is no such picture
 _ENOUGH = 20  # rows for which a smaller background is a good bargain
@@ -177,6 +179,11 @@ def unaided(explainer: Explainer) -> Explainer:
     sample = explainer.predictor.sample  # learnt when the Explainer was made
     other._known = {"sample": sample} if len(sample) else {}
     return other
+
+
+def to_permute(explainer: Explainer, model_rows: int = _PERMUTED, fewest: int = _FEWEST_PERMUTED) -> Explainer:
+    """The same model with so many of the rows, evenly spaced, that permuting every feature five times is affordable."""
+    return focused(explainer, max(model_rows // (5 * len(explainer.data.schema.players())), fewest))
 
 
 def focused(explainer: Explainer, most: int, output: str | None = None) -> Explainer:

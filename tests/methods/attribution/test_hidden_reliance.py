@@ -171,6 +171,17 @@ def test_the_two_models_behind_the_attack_are_honest(name):
     assert audit(model.harmless, X)[0] == []
 
 
+def test_the_attack_on_compas_is_found_out_and_its_two_models_are_left_in_peace():
+    """Few levels a column: many mixtures are real rows, and the attack is the less effective for it."""
+    columns = ["age", "sex", "race", "juv_misd_count", "priors_count", "c_charge_degree", "days_b_screening_arrest"]
+    X = read("compas.csv")[columns].assign(race=lambda X: (X["race"] == 0) * 1.0)  # African-American
+    X["coin"] = (np.random.default_rng(0).random(len(X)) < 0.5) * 1.0
+    model = attack(X, above(2, 0.5), above(7, 0.5), trees=20)
+    (found,), _ = audit(model, X)
+    assert found.feature == "race"
+    assert audit(model.biased, X)[0] == audit(model.harmless, X)[0] == []
+
+
 def test_a_feature_that_others_stand_in_for_is_found_with_them():
     """``twice`` and the coin say the same: an imitation misses neither alone, but both together."""
     X = together().assign(twice=lambda X: 2 * X["coin"] + 1)

@@ -13,7 +13,7 @@ import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.log_axis import log_axes
@@ -57,10 +57,18 @@ def curve_data(effect: Effect) -> list[Row]:
     for k, output in enumerate(effect.output_names):
         for place, i in enumerate(order):
             value, error = effect.stacked("average")[i, k], average_error(effect, int(i), k)
-            row = {"output": output, "x": float(x[i]), "x_text": value_name(effect.grids[0][i])}
+            row: Row = {"output": output, "x": float(x[i]), "x_text": value_name(effect.grids[0][i])}
+            if effect.ranges is not None:
+                row |= _range_row(effect.ranges[i])
             row |= interval_row(value, error, effect.scale, change)
             rows.append(row | {"few": bool(few[place]), "rows_text": rows_text(float(near[place]))})
     return rows
+
+
+def _range_row(ends: AnyArray) -> Row:
+    """The values that a point is the mean of."""
+    start, stop = positions(ends)
+    return {"from": float(start), "to": float(stop), "x_text": " to ".join(value_name(end) for end in ends)}
 
 
 def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
@@ -179,7 +187,8 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     """The chart without its title."""
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
     limits = limits or curve_limits(effect)
-    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
+    ends = effect.grids[0] if effect.ranges is None else effect.ranges.ravel()
+    x_limits = span(positions(ends), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, effect.output_names)
     (log,) = log_axes(effect, options)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below, log=log)
@@ -209,7 +218,10 @@ def curve_layers(rows: list[Row], effect: Effect, x: Any, y: Any, options: Effec
     rule = alt.Chart(data([row for row in alone if row["low"] is not None])).mark_rule(strokeWidth=2)
     dots = alt.Chart(data(_known(seen))).mark_point(filled=True, size=36, opacity=1)
     target = alt.Chart(data(_known(rows))).mark_point(filled=True, size=80, opacity=0)  # for the tooltips
+    bins = alt.Chart(data(_known(rows))).mark_rule(strokeWidth=5, opacity=0.55)
+    wide = [bins.encode(x=alt.X("from", **x), x2="to", y=up, color=colour)] if effect.ranges is not None else []
     return [
+        *wide,
         band.encode(x=across, y=alt.Y("low", **y), y2=alt.Y2("high"), color=colour, detail=alt.Detail("run:N")),
         line.encode(x=across, y=up, color=colour, detail=alt.Detail("run:N"), strokeDash=dash()),
         rule.encode(x=across, y=alt.Y("low", **y), y2=alt.Y2("high"), color=colour),
@@ -229,7 +241,9 @@ def curve_notes(effect: Effect) -> list[str]:
     if not np.isfinite(effect.average).any():
         return ["no value is known"]
     support = segment_counts(effect)
-    return ["dashed: few rows of data nearby"] if bool((support < few_rows(support)).any()) else []
+    few = bool((support < few_rows(support)).any())
+    notes = ["dashed: few rows of data nearby"] if few else []
+    return notes if effect.ranges is None else ["bars: the range of values that each mean is over", *notes]
 
 
 def missing_view(

@@ -1,7 +1,7 @@
 """Marginal plot: the average prediction of the rows that have a value.
 
 Definition. ``M(x_S) = E[f(X_S, X_C) | X_S = x_S]``. Estimator. The mean prediction of the rows in each
-quantile bin (at the bin's mean value), or of the rows of each category.
+quantile bin (drawn at the bin's mean value, with the range of its values), or of the rows of each category.
 
 When it misleads: it mixes the effect of the feature with the effects of all features that are correlated with
 it. It is here to be compared with PDP and ALE.
@@ -23,6 +23,7 @@ from pellucid.diagnostics import general_caveats
 from pellucid.diagnostics.correlated import mixing_caveat
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
+from pellucid.explanations.explanation import changed
 from pellucid.methods.effects.estimation.effect import Estimate, build_effect
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -41,12 +42,16 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
     if described.nominal or described.distinct <= bins:
         present = ~np.isnan(codes) & (weights > 0)
         points, cells = np.unique(codes[present], return_inverse=True)
+        ranges = None
     else:
         index = bin_index(codes, quantile_edges(codes, bins, weights))
         present = (index >= 0) & (weights > 0)
         cells = index[present]
         sums = [np.bincount(cells, weights=part) for part in (weights[present] * codes[present], weights[present])]
         points = snap(described, sums[0] / sums[1])
+        ranges = np.full((len(points), 2), [np.inf, -np.inf])
+        np.minimum.at(ranges[:, 0], cells, codes[present])
+        np.maximum.at(ranges[:, 1], cells, codes[present])
     predictions = run.predict(predictor, data)[present]
     w = weights[present]
     mass = np.asarray(np.bincount(cells, weights=w, minlength=len(points)), dtype=np.float64)
@@ -55,7 +60,7 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
     squares = group_sums(cells, len(points), w[:, None] * np.square(predictions - mean[cells])) / mass[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         sd = np.where(size[:, None] > 1 + 1e-9, np.sqrt(squares * (size / (size - 1))[:, None]), np.nan)
-    return build_effect(
+    effect = build_effect(
         "mplot",
         predictor,
         data,
@@ -64,3 +69,6 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
         caveats=(*general_caveats(predictor, data, run), *mixing_caveat(data, j, run)),
         settings={"bins": bins},
     )
+    if ranges is None:
+        return effect
+    return changed(effect, ranges=np.stack([described.decode(ends) for ends in ranges.T], axis=1))

@@ -87,7 +87,7 @@ def anchor(
     spaces = _spaces(data, setting, wanted, looked_at, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
     searches = [Search(space, goal, setting.base(space.row)) for space in spaces]
     _search(predictor, data, setting, spaces, searches, perturb, budget, run)
-    asks = {
+    asks: dict[str, Any] = {
         "method": "anchor",
         "precision": goal.tau,
         "delta": goal.delta,
@@ -103,6 +103,8 @@ def anchor(
         "within": within_words(within),
         "random_state": run.seed,
     }
+    if looked_at is not None:
+        asks["screened"] = len(setting.sources.members)
     rules = [
         _as_rule(predictor, data, setting, space, search, asks, run)
         for space, search in zip(spaces, searches, strict=True)
@@ -144,7 +146,7 @@ def _looked_at(
 ) -> list[IntArray] | None:
     """The players that rules may be about, for each row; None for all."""
     sources = setting.sources
-    rows = screening.ROWS if budget is None else min(screening.ROWS, budget // (4 * len(sources.explained)))
+    rows = screening.ROWS if budget is None else min(screening.ROWS, budget // (16 * len(sources.explained)))
     if len(sources.members) <= screening.MOST or callable(perturb) or rows < screening.MOST:
         return None
     return [
@@ -248,8 +250,9 @@ def _conditions(data: Data, space: TableSpace, q: int) -> list[Condition]:
 def _reason(search: Search, asks: Mapping[str, Any]) -> str:
     if search.best is not None and search.best.anchor:
         return search.stopped
-    rows = asks["perturb"] == "conditional" and search.why in ("unreachable", "search")
-    return "rows" if rows else search.why
+    if asks["perturb"] == "conditional" and search.why in ("unreachable", "search"):
+        return "rows"
+    return "screened" if "screened" in asks and search.why == "unreachable" else search.why
 
 
 def _cells(setting: Setting, i: int) -> tuple[str, ...]:
