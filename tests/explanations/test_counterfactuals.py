@@ -74,13 +74,13 @@ def test_a_table_of_changes_keeps_all_digits():
     assert set(changes[changes["feature"] == "foreign"]["instead"]) <= {"yes", "no"}
 
 
-def test_the_nearest_miss_changes_nothing_in_vain():
+def test_the_nearest_miss_changes_nothing_in_vain(golden):
     ex = explainer(model=lambda table: table["age"].to_numpy(dtype=float))
     found = ex.counterfactuals(3, ">= 200", method="random", best_effort=True)
     assert set(found.changes()) == {"age"}
     held = ex.counterfactuals(3, ">= 200", fixed=list(credit_like()))
     assert held.nearest_miss == held.own_miss > 0
-    assert "nearer to it than this one" in held.text()
+    golden("counterfactuals", "every feature held fixed", held.text())
     assert not len(ex.counterfactuals(3, ">= 200", fixed=list(credit_like()), best_effort=True))
 
 
@@ -101,14 +101,14 @@ def thirds(table):
     return np.column_stack([0.5 - age / 2, np.full(len(age), 0.3), 0.2 + age / 2])
 
 
-def test_answers_say_what_the_target_is_about():
+def test_answers_say_what_the_target_is_about(golden):
     ex = explainer(credit_like(), thirds, class_names=["low", "middle", "high"], checks=False)
     row = int(credit_like()["age"].argmin())
     both = ex.counterfactuals(row, {"low": "<= 0.3", "middle": ">= 0.3"}, n=1)
     assert "30% for low and 30% for middle" in both.sentence()
     one = explainer(credit_like(), thirds, class_names=["low", "middle", "high"], output="middle", checks=False)
     other = one.counterfactuals(row, None, n=1)
-    assert "predict a class other than low (30% for middle, now 30%)" in other.sentence()
+    golden("counterfactuals", "another class, of which one output is explained", other.sentence())
 
 
 def test_scores_are_what_they_say(found):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pellucid.glassbox import AdditiveModel
-from pellucid.glassbox.additive import products
 from pellucid.glassbox.additive.axes import axis_of
 from pellucid.glassbox.additive.functions import Design, Functions
 from pellucid.glassbox.additive.penalties import Penalties
@@ -30,7 +29,7 @@ def case():
 def fitted_products(case):
     _, w, y, axes, placed = case
     pairs = [Grid.of(j, k, axes).features for j, k in ((0, 1), (0, 2), (1, 2))]
-    found = Products(pairs, {j: heights(axes[j], placed[j], w) for j in axes}, placed)
+    found = Products(pairs, {j: heights(axes[j], placed[j], w) for j in axes}, placed, block=70)  # the last shorter
     for _ in range(40):
         found.solve(w, y - found.sums, 1.0, same_weights=True)
     return found
@@ -44,8 +43,7 @@ def written_out(case, found):
     return U - np.average(U, axis=0, weights=w), y - np.average(y, weights=w)
 
 
-def test_products_are_those_of_ridge_regression_with_the_strength_of_reml(case, monkeypatch):
-    monkeypatch.setattr(products, "_BLOCK", 70)  # several blocks of rows, the last shorter
+def test_products_are_those_of_ridge_regression_with_the_strength_of_reml(case):
     found, w = fitted_products(case), case[1]
     U, z = written_out(case, found)
     G, r = U.T @ (w[:, None] * U), U.T @ (w * z)

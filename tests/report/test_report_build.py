@@ -283,4 +283,4 @@ def test_importance_of_a_large_table_is_that_of_some_of_its_rows() -> None:
     assert importance.values[0] == pytest.approx(1.0, abs=0.1)
     assert importance_meaning(explainer, importance).endswith("variance.")
     wide = Explainer(lambda rows: rows[:, 0], np.zeros((12_000, 100)), checks=False, progress=False)
-    assert importance_meaning(wide, importance).endswith("Measured on 10,000 of the 12,000 rows, evenly spaced.")
+    assert importance_meaning(wide, importance).endswith("10,000 of the 12,000 rows, evenly spaced.")

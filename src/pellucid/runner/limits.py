@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What every run carries. Up to rounding no result depends on any of it; it is a matter of time and memory.
+    """What every run carries. Up to rounding no result depends on any of it but the last; it is a matter of time and
+    memory.
 
     Another number than the usual one takes another path through the same work: an Explainer hands its own on.
     """
@@ -31,6 +32,7 @@ class Limits:
     grid_cells: int = 1 << 22  # over which boxes are summed up
     compared: int = 1 << 22  # rows times boxes, or leaves and their players, at once
     patterns: int = 8  # players of a leaf of which all patterns are counted
+    refitted: int = 1 << 22  # training rows times trees: influence in a larger model is checked by fewer refits
 
 
 USUAL = Limits()

@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 import pellucid
+from limits import limited
 from pellucid.trees.convert.training import training
 from pellucid.trees.leaf_fit import BoostedRows, best_constant, places
 from reference import influence as slow
@@ -194,9 +195,8 @@ def test_a_large_model_is_checked_by_fewer_refits_and_a_seeded_one_stands_for_it
     checked = []
     for seed, large in ((None, 1 << 22), (0, 1 << 22), (0, 0)):
         model = GradientBoostingRegressor(n_estimators=5, random_state=seed).fit(X, y)
-        monkeypatch.setattr("pellucid.methods.influence.leaves._LARGE", large)
         fits.clear()
-        checked.append(pellucid.Explainer(model, X, y).influence([0]).checked)
+        checked.append(limited(pellucid.Explainer(model, X, y), refitted=large).influence([0]).checked)
         assert len(fits) == (7, 6, 3)[len(checked) - 1]
     assert checked[0].refitted.tolist() == checked[1].refitted.tolist()
     assert checked[2].refitted[:2].tolist() == checked[1].refitted[:2].tolist()

@@ -29,7 +29,6 @@ _REACH = 3.0 / 1.349  # interquartile ranges either side of the median: three st
 _FIRST = 100.0
 _STEPS = 5
 _LEAST, _MOST = 1e-3, 1e9
-_BLOCK = 8192
 
 
 def is_straight(grid: Grid) -> bool:
@@ -61,6 +60,7 @@ class Products:
     nodes: dict[int, FloatArray]
     placed: dict[int, Placed]
     lam: float = _FIRST
+    block: int = 8192  # rows at a time
     g: FloatArray = field(init=False)
     edf: FloatArray = field(init=False)
     sums: FloatArray = field(init=False)
@@ -107,8 +107,8 @@ class Products:
         first: IntArray = np.array([j for j, _ in self.pairs])
         second: IntArray = np.array([k for _, k in self.pairs])
         used = np.unique(np.concatenate([first, second]))
-        for start in range(0, len(self.sums), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for start in range(0, len(self.sums), self.block):
+            rows = slice(start, start + self.block)
             u = np.stack([self._along(int(j), rows) for j in used], axis=1)
             yield rows, u[:, np.searchsorted(used, first)] * u[:, np.searchsorted(used, second)]
 

@@ -43,7 +43,6 @@ from pellucid.trees.predict import predict, predictions
 
 _DOUBLE, _SINGLE = 1e-7, 1e-4  # of the largest leaf value: libraries that add up in double and in single precision
 _EXACT = 10
-_LARGE = 1 << 22  # training rows times trees
 
 
 def leaves(request: Request) -> LeftOut:
@@ -89,7 +88,7 @@ def _kept(request: Request) -> LeftOut | str:
         residual=residual_of(q.predictor, data, q.run.predict(q.predictor, data, full=True)),
         again=RefittedUnits(q, given=_seeded(q)) if q.refit is not None or is_estimator(q.predictor.model) else None,
         grown=True,
-        costly=len(data) * len(read.model.ensemble.roots) > _LARGE,
+        costly=len(data) * len(read.model.ensemble.roots) > q.run.limits.refitted,
         notes={"leaf_error": kept.error},
     )
 

@@ -23,7 +23,8 @@ free. At most `_MOST_ROWS` rows, and at most a sixth as many columns as rows.
 When it misleads: (1) on rows the model was fitted to, it has learned their noise as interactions, which then hold
 there: use held-out rows; (2) interactions on the scale of the prediction only: what is additive in log-odds is none in
 probabilities; (3) where features are correlated, effects of other features that the model has missed may look like
-interactions of the set, and true nulls are rejected more often than the p-values say; (4) it has no power for an interaction that the model has missed or got wrong.
+interactions of the set, and true nulls are rejected more often than the p-values say; (4) it has no power for an
+interaction that the model has missed or got wrong.
 """
 
 from __future__ import annotations
