@@ -99,6 +99,12 @@ def without_single_rows() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def without_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports compare no measures of importance: conditional importance takes longest of what is left."""
+    monkeypatch.setattr(import_module("pellucid.report.build"), "measure_card", lambda *_: (None, []))
+
+
 @pytest.fixture(scope="module")
 def all_without_single_rows(demo_document: dict[str, Any]) -> Iterator[None]:
     """For all of a module; the demo, which all tests share, is made whole before."""

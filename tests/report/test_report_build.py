@@ -16,7 +16,7 @@ from pellucid.report.work import to_permute
 from report.documents import full_report as build
 from report.documents import part, said
 
-brief = pytest.mark.usefixtures("without_single_rows")
+brief = pytest.mark.usefixtures("without_single_rows", "without_measures")
 SECTIONS = [
     "model",
     "data",
@@ -145,7 +145,7 @@ def test_the_cost_counts_every_row_the_model_was_asked_for() -> None:
 # -- other models and data ---------------------------------------------------------------------------
 
 
-@brief
+@pytest.mark.usefixtures("without_single_rows")
 def test_without_an_outcome_there_is_no_score(linear: Any, golden: Any) -> None:
     document = build(linear([3.0, 1.0], with_y=False))
     model = part(document, "model")

@@ -33,6 +33,7 @@ X = RNG.normal(size=(300, 4))
 
 
 pytestmark = pytest.mark.usefixtures("all_without_single_rows")
+brief = pytest.mark.usefixtures("without_measures")
 
 
 def card(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -132,6 +133,7 @@ def test_pairs_of_correlated_features_are_drawn_near_the_data(demo_document: dic
     assert "correlated" in made["why"]
 
 
+@brief
 def test_an_additive_model_is_said_to_be_one(golden: Any) -> None:
     document = build(Explainer(lambda rows: np.sin(rows[:, 0]) + rows[:, 1] ** 2, X, progress=False), top=1)
     golden("report", "findings of an additive model", map(masked, document["findings"]))
@@ -139,6 +141,7 @@ def test_an_additive_model_is_said_to_be_one(golden: Any) -> None:
     golden("report", "acting together: an additive model", said(part(document, "interactions")))
 
 
+@brief
 def test_a_nearly_additive_model_keeps_its_number(golden: Any) -> None:
     def model(rows: Any) -> Any:
         return 3 * rows[:, 0] + 0.2 * rows[:, 0] * rows[:, 1] + rows[:, 2]
@@ -148,6 +151,7 @@ def test_a_nearly_additive_model_keeps_its_number(golden: Any) -> None:
     golden("report", "acting together: a nearly additive model", said(part(document, "interactions")))
 
 
+@brief
 def test_a_group_acts_as_one_and_has_no_picture(golden: Any) -> None:
     explainer = Explainer(product, X, groups={"both": [0, 2]}, progress=False)
     document = build(explainer, top=1)
@@ -172,11 +176,13 @@ def test_a_constant_model_has_neither_pairs_nor_parts(golden: Any) -> None:
     golden("report", "a constant model", said(*document["sections"]))
 
 
+@brief
 def test_a_table_without_varying_features(golden: Any) -> None:
     document = build(Explainer(lambda rows: rows["a"].to_numpy(), pd.DataFrame({"a": np.ones(9), "b": 1.0})))
     golden("report", "no feature varies", said(part(document, "interactions"), part(document, "parts")))
 
 
+@brief
 def test_of_many_features_those_that_move_predictions_are_looked_at(golden: Any) -> None:
     wide = RNG.normal(size=(120, 30))[:, :14]
     # The predictions have the wrong sign, so that the loss falls when a feature that moves them is permuted.
@@ -191,6 +197,7 @@ def test_of_many_features_those_that_move_predictions_are_looked_at(golden: Any)
 # -- several outputs ---------------------------------------------------------------------------------
 
 
+@brief
 def test_of_several_classes_one_is_shown_and_named() -> None:
     iris = load_iris(as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(iris.data, iris.target_names[iris.target])
@@ -223,6 +230,7 @@ def test_one_output_of_fewer_rows_remembers_nothing_of_the_others() -> None:
 # -- the model in parts ------------------------------------------------------------------------------
 
 
+@brief
 def test_parts_of_trees_are_those_of_partial_dependence(golden: Any) -> None:
     model = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, product(X))
     explainer = Explainer(model, X, progress=False)
@@ -246,6 +254,7 @@ def test_what_two_features_reproduce_is_said_with_what_follows(golden: Any) -> N
     assert shares(reproduced(-0.5, 0)) == [0.0]
 
 
+@brief
 def test_an_interaction_of_three_is_not_in_the_parts(golden: Any) -> None:
     document = build(Explainer(lambda rows: rows[:, 0] * rows[:, 1] * rows[:, 2], X, progress=False), top=1)
     sentence = card(document, "part-shares")["sentences"][0]
@@ -254,6 +263,7 @@ def test_an_interaction_of_three_is_not_in_the_parts(golden: Any) -> None:
     assert any(item["code"] == "left-over" for item in card(document, "part-shares")["caveats"])
 
 
+@brief
 def test_correlated_features_are_taken_apart_on_the_data(golden: Any) -> None:
     base = RNG.normal(size=400)
     table = np.column_stack([base, base + 0.6 * RNG.normal(size=400), RNG.normal(size=400)])
@@ -318,6 +328,7 @@ def test_no_caveat_of_the_first_chart_is_repeated_beside_the_second(demo_documen
 # -- groups ------------------------------------------------------------------------------------------
 
 
+@brief
 def test_groups_of_features_are_suggested(demo_document: dict[str, Any], linear: Any) -> None:
     made = card(demo_document, "clusters")
     assert any(line.startswith("season, temp, felt_temp and days_since_start ") for line in made["sentences"])
@@ -425,6 +436,7 @@ def test_a_model_that_fails_in_a_chapter_does_not_fail_the_report(step: str) -> 
     assert len(part(document, "rows")["cards"]) > 2
 
 
+@brief
 def test_with_a_background_of_its_own_a_model_is_asked_for_no_more() -> None:
     model = Counted()
     explainer = Explainer(model, X, background=RNG.normal(size=(700, 4)), progress=False)

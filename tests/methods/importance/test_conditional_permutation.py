@@ -68,13 +68,13 @@ def test_few_rows_of_many_columns_are_not_drawn_as_they_are():
 
 
 def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
-    X, y = normal(500)
+    X, y = normal(300)
     X = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])
     y = linear(X)
     marginal = Explainer(linear, X, y).importance(loss="mse").values
     assert (marginal[:2] > 1.5).all()
     assert (conditional(linear, X, y).values[:2] < 0.001 * marginal[:2]).all()
-    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.where(np.arange(500) % 2, "u", "v"))
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.where(np.arange(300) % 2, "u", "v"))
     assert (conditional(linear, table, y).values[:2] < 0.1 * marginal[:2]).all()
 
 
