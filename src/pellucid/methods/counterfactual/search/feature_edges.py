@@ -99,7 +99,7 @@ def find_edges(
         edge = np.where((least[j][0] <= thresholds[j]) == falls[j], -np.inf, edge)
         edge = np.where((most[j][0] <= thresholds[j]) != falls[j], np.inf, edge)
         edge = edge[::-1] if falls[j] else edge
-        edges[j] = Edges(edge, falls[j]) if (np.diff(edge) >= 0).all() or not len(edge) else None
+        edges[j] = Edges(edge, falls[j]) if (edge[1:] >= edge[:-1]).all() else None
     return edges
 
 
