@@ -44,3 +44,12 @@ def test_equal_to_each_cell_by_itself():
 def test_only_levels():
     data = Data.of(X[["level", "constant"]])
     assert not _beyond(data, data.rows([0, 1])).any()
+
+
+def test_of_many_rows_the_farthest_is_named_wherever_it_stands():
+    values = np.zeros((10_000, 2))
+    values[[3, 9_000], [0, 1]] = 5.0, 9.0
+    data = Data.of(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    (caveat,) = far_row(data, data.rows(values))
+    assert (caveat.feature, caveat.value) == ("x1", 8.0)
+    assert "2 of 10,000 rows" in caveat.message
