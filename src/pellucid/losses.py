@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError, nearest
+from pellucid.words import kind_of
 
 RowLoss = Callable[[FloatArray, FloatArray], FloatArray]
 TotalLoss = Callable[[FloatArray, FloatArray, FloatArray], float]
@@ -191,7 +192,7 @@ def find_loss(
         raise InputError(f"loss={loss!r} is not known{nearest(loss, known)}")
     if callable(loss):
         return _wrap(loss, tried)
-    raise InputError(f"loss is a {type(loss).__name__}; give a name or a function loss(y, prediction).")
+    raise InputError(f"loss is {kind_of(loss)}; give a name or a function loss(y, prediction).")
 
 
 def _wrap(function: Callable[..., Any], tried: tuple[FloatArray, FloatArray] | None) -> Loss:

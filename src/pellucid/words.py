@@ -162,4 +162,13 @@ def model_name(name: str, library: str) -> str:
 
 def with_article(noun: str) -> str:
     """``a row``, ``an image``."""
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def kind_of(value: object) -> str:
+    """What an error calls a value of the wrong kind.
+
+    >>> kind_of(3), kind_of("three")
+    ('an int', 'a str')
+    """
+    return with_article(type(value).__name__)

@@ -21,7 +21,7 @@ from versions import needs
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (5, "X is a int; give a pandas, polars or pyarrow table"),
+        (5, "X is an int; give a pandas, polars or pyarrow table"),
         ("file.csv", "X is a str"),
         (pd.Series([1, 2]), "X is a pandas Series; give a DataFrame"),
         (pl.Series([1, 2]), "X is a polars Series; give a DataFrame"),

@@ -117,7 +117,7 @@ def test_own_losses_get_weights_only_if_they_ask():
         ("auc", "regression", "is a classification loss"),
         ("mse", "classification", "is a regression loss"),
         ("msee", "regression", "not known"),
-        (3, "regression", "is a int"),
+        (3, "regression", "is an int"),
     ],
 )
 def test_wrong_losses_are_refused(loss, task, message):

@@ -197,6 +197,7 @@ def test_functions_of_several_outputs_and_names_of_classes():
         (lambda: TextExplainer(mixed, classes=["x", "y", "z"]).shap("a"), "3 classes, but the model returns 1"),
         (lambda: TextExplainer(mixed, output="spam").shap("a"), "output='spam'"),
         (lambda: TextExplainer("gpt"), "the model is a text"),
+        (lambda: TextExplainer(mixed).shap(3), "text is an int; give a text"),
         (lambda: TextExplainer(make_pipeline(CountVectorizer(), LogisticRegression())).shap("a"), "not fitted"),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from pellucid.charts.png import smaller
 from pellucid.charts.reserved import without_reserved
 from pellucid.charts.theme import CONFIG
 from pellucid.errors import InputError, MissingExtra, PellucidError, require
+from pellucid.words import kind_of
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -169,7 +170,7 @@ def _body(other: Composable) -> ChartType:
     if isinstance(other, Chart):
         return other._body
     if not require("altair.typing", purpose="drawing a chart").is_chart_type(other):
-        raise InputError(f"a chart composes with a chart, not with a {type(other).__name__}.")
+        raise InputError(f"a chart composes with a chart, not with {kind_of(other)}.")
     return cast("ChartType", other)
 
 

@@ -42,6 +42,7 @@ from pellucid.explanations import (
 )
 from pellucid.explanations.option import read_options
 from pellucid.explanations.plot_options import PanelOptions
+from pellucid.words import kind_of
 
 # Result, and the module whose function `body` draws it (imported when needed: it loads Altair).
 _CHARTS: dict[type[Explanation], str] = {
@@ -90,7 +91,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
             with UNCHECKED:
                 return Chart(module.body(explanation, read))
     names = ", ".join(kind.__name__ for kind in _CHARTS)
-    raise InputError(f"there is no chart of a {type(explanation).__name__}; charts exist for {names}.")
+    raise InputError(f"there is no chart of {kind_of(explanation)}; charts exist for {names}.")
 
 
 def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False, **options: Any) -> Chart:

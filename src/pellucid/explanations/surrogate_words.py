@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.words import counted, listed, loss_words, number, percent, quantity
+from pellucid.words import counted, listed, loss_words, number, percent, quantity, with_article
 
 if TYPE_CHECKING:
     from pellucid.explanations.surrogate import Surrogate, Surrogates
@@ -48,11 +48,6 @@ def sized(found: Surrogate) -> str:
     return _GLASS_BOXES.get(found.kind, found.kind)
 
 
-def article(noun: str) -> str:
-    """``a tree``, ``an additive model``."""
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
 def amount(found: Surrogate, value: float) -> str:
     """A miss, in percentage points of a probability."""
     return quantity(value, found.scale, change=True, sign=False)
@@ -68,7 +63,7 @@ def r2(value: float) -> str:
 
 
 def _fidelity(found: Surrogate) -> str:
-    what = article(sized(found))
+    what = with_article(sized(found))
     where = _where(found)
     said = f"{what[:1].upper()}{what[1:]} reproduces"
     if found.overall <= 0:
@@ -185,17 +180,19 @@ def side_by_side(found: Surrogates) -> list[str]:
     """Several surrogates: the closest first, then what each is worth."""
     order = sorted(found.members, key=lambda one: -one.overall)
     first = order[0]
-    what = article(sized(first))
+    what = with_article(sized(first))
     said = [
         f"{what[:1].upper()}{what[1:]} comes closest to the model: R² {r2(first.overall)} on held-out rows"
         + (
-            f"; then {listed([f'{article(sized(one))} ({r2(one.overall)})' for one in order[1:]])}."
+            f"; then {listed([f'{with_article(sized(one))} ({r2(one.overall)})' for one in order[1:]])}."
             if order[1:]
             else "."
         )
     ]
     known = [one for one in order if one.replacement is not None]
     if known:
-        parts = [f"{article(sized(one))} {percent(max(one.replacement.kept, 0.0))}" for one in known if one.replacement]
+        parts = [
+            f"{with_article(sized(one))} {percent(max(one.replacement.kept, 0.0))}" for one in known if one.replacement
+        ]
         said.append(f"Of what the model gains over a constant, they keep: {listed(parts)}.")
     return said

@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError
+from pellucid.words import kind_of
 
 Task = Literal["regression", "classification", "scores"]
 Scale = Literal["response", "probability", "log-odds", "score", "distance"]
@@ -71,7 +72,7 @@ def unfitted(name: str) -> InputError:
 
 def no_model(model: Any, library: str, wanted: str) -> InputError:
     """The error for an object of a known library that is not a model."""
-    return InputError(f"model is a {type(model).__name__} of {library}, which predicts nothing; give {wanted}.")
+    return InputError(f"model is {kind_of(model)} of {library}, which predicts nothing; give {wanted}.")
 
 
 def numbers_only(table: AnyArray, what: str) -> AnyArray:

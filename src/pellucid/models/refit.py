@@ -24,6 +24,7 @@ from pellucid.models.clone import cloned, has_parameter, is_estimator, refers_to
 from pellucid.models.outcome import outcome_for
 from pellucid.models.predictor import Predictor
 from pellucid.models.quiet import quietly
+from pellucid.words import kind_of
 
 Fit = Callable[[Any, AnyArray, FloatArray | None], Any]
 
@@ -149,8 +150,7 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
         fit, by_column = _Called(refit, keyword), False
     else:
         raise InputError(
-            f"refit is a {type(refit).__name__}; give a function fit(X, y) that returns a fitted model, or an"
-            " estimator."
+            f"refit is {kind_of(refit)}; give a function fit(X, y) that returns a fitted model, or an estimator."
         )
     return Refit(
         predictor,

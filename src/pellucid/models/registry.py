@@ -15,6 +15,7 @@ from pellucid.data.frames.doorway import library_of
 from pellucid.errors import InputError
 from pellucid.models.adapter import Adapter
 from pellucid.models.quiet import quietly
+from pellucid.words import kind_of
 
 Test = Callable[[Any], bool]
 
@@ -56,6 +57,6 @@ def adapt(model: Any) -> Adapter:
                 adapter: Adapter = import_module(module).adapt(model)
             return adapter if adapter.model is not None else replace(adapter, model=model)
     raise InputError(
-        f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch"
+        f"model is {kind_of(model)}; give a fitted estimator with predict or predict_proba, a booster, a torch"
         " module, an ONNX file or a function f(X) -> array."
     )

@@ -13,6 +13,7 @@ import numpy as np
 from pellucid.arrays import AnyArray
 from pellucid.errors import ModelError
 from pellucid.models.adapter import Adapter, no_model, numbers_only
+from pellucid.words import kind_of
 
 _EVERYTHING = ("pandas", "polars", "arrow", "records", "sparse")
 
@@ -82,7 +83,7 @@ def forward(model: Any, x: Any) -> Any:
     out = model(x)
     if not isinstance(out, torch.Tensor):
         raise ModelError(
-            f"the model {type(model).__name__} returned a {type(out).__name__}, not a tensor; wrap it in a function"
+            f"the model {type(model).__name__} returned {kind_of(out)}, not a tensor; wrap it in a function"
             " that returns one tensor."
         )
     return out

@@ -37,6 +37,7 @@ from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, se
 from pellucid.parts.word_importance import WordImportance
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress, Reporter
+from pellucid.words import kind_of
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")
@@ -526,7 +527,7 @@ class TextExplainer:
 
 def _listed(texts: Any) -> list[Any]:
     if isinstance(texts, bytes | dict) or not isinstance(texts, Iterable):
-        raise InputError(f"text is a {type(texts).__name__}; give a text or a list of texts.")
+        raise InputError(f"text is {kind_of(texts)}; give a text or a list of texts.")
     return list(texts)
 
 

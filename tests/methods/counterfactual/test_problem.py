@@ -101,6 +101,18 @@ def test_classes_are_also_given_as_numpy_has_them():
     assert read_target(np.str_("a"), three, THREE[0]).words == "class a"
 
 
+@pytest.mark.parametrize(("given", "label"), [(1, True), (0, False), (1.0, True), (np.int64(1), True), (True, True)])
+def test_of_true_and_false_one_and_zero_are_the_labels(given, label):
+    truths = classifier((False, True)).predictor
+    found = read_target(given, truths, np.array([0.9, 0.1]))
+    assert found.words == f"class {label}"
+    np.testing.assert_array_equal(found.miss(np.array([[0.4, 0.6], [0.6, 0.4]])) == 0, [label, not label])
+    # One half is a probability, and True is no label of a model of 0 and 1.
+    assert read_target(0.5, truths, np.array([0.9, 0.1])).words == "P(True) >= 0.5"
+    with pytest.raises(InputError):
+        read_target(True, classifier((0, 1)).predictor, np.array([0.9, 0.1]))
+
+
 def test_on_the_scale_of_log_odds_numbers_are_log_odds():
     ex = explainer(link="logit", output=None)
     found = read_target(">= 0", ex.predictor, np.array([0.3]))

@@ -336,7 +336,7 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
     error_of(r"folds= has shape \(3,\) but X has 20 rows", Explainer(model, X, y), folds=[0, 1, 2])
     error_of("puts every row into one fold", Explainer(model, X, y), folds=[0] * 20)
     error_of("compares with the truth; give a loss", Explainer(model, X, y), loss="variance")
-    error_of("refit is a int; give a function", Explainer(model, X, y), refit=3)
+    error_of("refit is an int; give a function", Explainer(model, X, y), refit=3)
     exact = Explainer(lambda X: X[:, 0], X, X[:, 0])
     error_of(
         "compare='ratio' divides by", exact, compare="ratio", refit=lambda X, y: lambda Z: 0 * Z[:, 0] + y[0],

@@ -17,6 +17,7 @@ from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.records import RecordsFrame
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.errors import InputError
+from pellucid.words import kind_of
 
 
 def library_of(value: object) -> set[str]:
@@ -91,7 +92,7 @@ def wrapped(table: Any, feature_names: Sequence[str] | None) -> Frame:
             return RecordsFrame.from_dicts(rows)
         return NumpyFrame(_matrix_of(table), feature_names)
     raise InputError(
-        f"X is a {type(table).__name__}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix"
+        f"X is {kind_of(table)}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix"
         " or a list of dicts."
     )
 

@@ -13,6 +13,7 @@ from pellucid.data.cells import objects
 from pellucid.data.frames.frame import ColumnType, Frame, unique_names
 from pellucid.data.frames.numpy import array_column, array_type, array_values
 from pellucid.errors import InputError
+from pellucid.words import kind_of
 
 
 class _Absent(Enum):
@@ -47,7 +48,7 @@ class RecordsFrame(Frame):
         """Columns in order of first appearance; a key that a row lacks is missing there."""
         for position, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise InputError(f"row {position} of X is a {type(row).__name__}; give one dict per row.")
+                raise InputError(f"row {position} of X is {kind_of(row)}; give one dict per row.")
         labels = list(dict.fromkeys(label for row in rows for label in row))
         return cls(labels, [objects([row.get(label, _Absent.ABSENT) for row in rows]) for label in labels])
 

@@ -268,8 +268,12 @@ def _class_of(given: Any, predictor: Predictor) -> int | None:
     if isinstance(given, Iterable | Mapping):
         return None
     given = given.item() if isinstance(given, np.generic) else given
+    # True is not the label 1 of several; but where the labels are True and False, 1 and 0 can mean nothing else.
+    truths = all(isinstance(label, bool) for label in labels)
     same = [
-        k for k, label in enumerate(labels) if isinstance(label, bool) == isinstance(given, bool) and label == given
+        k
+        for k, label in enumerate(labels)
+        if (truths or isinstance(given, bool) == isinstance(label, bool)) and label == given
     ]
     return same[0] if same else None
 
