@@ -178,36 +178,66 @@ def rows() -> str:
     return "\n\n".join((head, page.table(("rows", "mains", "pairs"), lines)))
 
 
+RULES_HELD = {"bike": (0.885, 60), "credit": (0.76, 25)}
+SAME_SPLIT = ("linear", "HistGradientBoosting")
+
+
 def rules() -> str:
-    """Scores, terms and seconds of RuleFit with its defaults."""
+    """Scores, terms and seconds of RuleFit with its defaults, and what other models reach on the same splits."""
+    lines, held = [], []
+    for on, (goal, most) in RULES_HELD.items():
+        for seed in (101, 102):
+            scores, terms, seconds = rules_of(on, seed)
+            score = np.mean(scores["RuleFit"])
+            others = [f"{np.mean(scores[name]):.4f}" for name in SAME_SPLIT]
+            said = f"{score:.4f}", f"{min(terms)} to {max(terms)}", f"{min(seconds):.2f} s"
+            lines.append((f"{TABLES[on]}, split {seed}", *said, *others))
+            met = score >= goal and max(terms) <= most and min(seconds) <= 1
+            held.append(
+                f"{on}, split {seed}: {'' if met else 'MISSED: '}{score:.4f} (goal {goal}), at most {max(terms)} terms (goal {most})"
+            )
+    head = (
+        "Mean score of five folds with the defaults, terms by fold, CPU seconds of the fastest fit. The defaults and how the number of terms is"
+        " chosen were settled on other splits (1 to 8) of the same rows. Beside it, on the same folds, a linear model of all columns (one per"
+        " level, standardised; logistic with C=0.1 for classes) and HistGradientBoosting with its defaults."
+    )
+    columns = ("", "score", "terms", "fit", "linear, all columns", "HistGradientBoosting")
+    return "\n\n".join((head, page.table(columns, lines), page.bullets(held)))
+
+
+def rules_of(on: str, seed: int) -> tuple[dict[str, list[float]], list[int], list[float]]:
+    """Scores by model, terms and CPU seconds of RuleFit, by fold."""
+    import pandas as pd
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.metrics import r2_score, roc_auc_score
     from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    lines = []
-    for on in ("bike", "credit"):
-        X, y, classes = table(on)
-        for seed in (101, 102):
-            score, terms, seconds = [], [], []
-            for train, test in (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed).split(
-                X, y
-            ):
-                start = time.process_time()
-                model = RuleFit(random_state=0).fit(X.iloc[train], y[train])
-                seconds.append(time.process_time() - start)
-                terms.append(model.n_terms_)
-                rows = X.iloc[test]
-                score.append(
-                    roc_auc_score(y[test], model.predict_proba(rows)[:, 1])
-                    if classes
-                    else r2_score(y[test], model.predict(rows))
-                )
-            said = f"{np.mean(score):.4f}", f"{min(terms)} to {max(terms)}", f"{min(seconds):.2f} s"
-            lines.append((f"{TABLES[on]}, split {seed}", *said))
-    head = (
-        "Mean score of five folds with the defaults, terms by fold, CPU seconds of the fastest fit. The defaults were chosen"
-        " on another split of the same rows. Held to: bike 0.885 with at most 60 terms, credit 0.76 with at most 25, 1 s."
-    )
-    return "\n\n".join((head, page.table(("", "score", "terms", "fit"), lines)))
+    X, y, classes = table(on)
+    wide = pd.get_dummies(X, dtype=float, dummy_na=bool(X.isna().any().any()))
+    boosted = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(random_state=0)
+    linear = make_pipeline(StandardScaler(), LogisticRegression(C=0.1) if classes else Ridge())
+    scores: dict[str, list[float]] = {name: [] for name in ("RuleFit", *SAME_SPLIT)}
+    terms, seconds = [], []
+    for train, test in (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=seed).split(X, y):
+        start = time.process_time()
+        model = RuleFit(random_state=0).fit(X.iloc[train], y[train])
+        seconds.append(time.process_time() - start)
+        terms.append(model.n_terms_)
+        filled = wide.fillna(wide.iloc[train].median())
+        for name, one, rows in (
+            ("RuleFit", model, X),
+            (SAME_SPLIT[0], linear.fit(filled.iloc[train], y[train]), filled),
+            (SAME_SPLIT[1], boosted.fit(wide.iloc[train], y[train]), wide),
+        ):
+            out = rows.iloc[test]
+            if classes:
+                scores[name].append(roc_auc_score(y[test], one.predict_proba(out)[:, 1]))
+            else:
+                scores[name].append(r2_score(y[test], one.predict(out)))
+    return scores, terms, seconds
 
 
 SHORT = {"compas": (4, 8, 16), "spam": (8,), "adult": (8,)}
