@@ -9,7 +9,7 @@ from glassbox.tables import mixed
 from pellucid import InputError
 from pellucid.glassbox import RuleFit
 from pellucid.glassbox.rules.lasso import Path, Terms
-from pellucid.glassbox.rules.rule_choice import folds, same_rows
+from pellucid.glassbox.rules.rule_choice import _chosen, folds, same_rows
 from pellucid.glassbox.rules.rule_terms import Line
 
 
@@ -115,6 +115,28 @@ def test_the_number_of_terms_is_chosen_on_rows_left_out():
     assert noise.n_terms_ <= 5
     signal = RuleFit(rules=60, most=30).fit(X, 3.0 * (X[:, 0] > 0) * (X[:, 1] > 0) + rng.normal(0, 0.1, 300))
     assert signal.losses_[-1] < 0.2 * signal.losses_[0]
+
+
+def test_ten_rows_of_the_rarer_class_per_term_are_the_most():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    steps = (X > 0) @ np.arange(1.0, 7.0)
+    few = np.argsort(np.argsort(steps + rng.normal(size=300))) >= 260  # forty rows
+    model = RuleFit(rules=60, folds=2).fit(X, few)
+    assert 1 < model.n_terms_ <= 4 == len(model.losses_) - 1
+    again = RuleFit(rules=60, folds=2).fit(np.repeat(X, 3, axis=0), np.repeat(few, 3))
+    assert again.n_terms_ == model.n_terms_  # rows that are repeated say nothing new
+    numbers = RuleFit(rules=60, folds=2).fit(X, steps + rng.normal(size=300))
+    assert len(numbers.losses_) - 1 == 30
+
+
+def test_a_number_of_terms_is_judged_with_its_neighbours():
+    loss = np.full((13, 2), 1.0)
+    loss[3] = 0.7  # one that happens to be good, alone up to three
+    loss[8:, 1] = 0.6
+    loss[5, 0] = 0.55  # one that happens to be best, among bad ones
+    chosen = _chosen(loss, loss)
+    assert (chosen.terms, chosen.relax) == (10, 0.25)  # 8 to 12 are all good
 
 
 def test_rows_that_are_the_same_are_in_the_same_fold(fitted, rows):

@@ -355,21 +355,33 @@ def test_a_tree_stands_in_for_a_support_vector_machine_of_bike_rentals():
         return model.predict(pd.get_dummies(table, dtype=float).reindex(columns=columns, fill_value=0.0))
 
     found = explain(predict, days[BIKE]).surrogate(size=4)
-    assert {found.tree.features[0], found.tree.features[int(found.tree.left[0])]} & {"temp", "days_since_2011"}
-    assert found.fitted == pytest.approx(0.77, abs=0.06)
+    starts, (temp,) = (
+        [float(cut.split(" ≤ ")[1]) for cut in found.tree.yes if cut.startswith(name)]
+        for name in ("days_since_2011", "temp")
+    )
+    assert min(abs(day - 435) for day in starts) <= 5
+    assert temp == pytest.approx(13, abs=1)
+    assert found.fitted == pytest.approx(0.77, abs=0.03)
     assert found.overall < found.fitted
 
 
 @needs("cervical.csv")
 def test_a_tree_stands_in_for_a_forest_of_cervical_cancer():
-    """Molnar's tree of depth 2 has R2 0.19 of a forest, the same for both classes: too little to read it (W-SUR-5)."""
+    """Molnar's tree of depth 2 has R2 0.19 of a forest, the same for both classes: too little to read it (W-SUR-5).
+
+    How large the leaves of his forest are is not said, and R2 hangs on it: 0.11 with single women, more with larger.
+    """
     women = pd.read_csv(DATA / "cervical.csv")
     X, y = women.drop(columns="Biopsy"), women["Biopsy"]
     forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=0).fit(X, y)
     found = explain(forest, X, y, output=list(forest.classes_)).surrogate(size=4)
     assert found.values[0] == pytest.approx(found.values[1])
-    assert found.overall < 0.7
-    assert "surrogate-misses" in {caveat.code for caveat in found.caveats}
+    assert found.overall == pytest.approx(0.19, abs=0.08)
+    assert found.overall < found.fitted < 0.3
+    assert found.tree.features[0] == "Hormonal.Contraceptives..years."
+    missed = next(caveat for caveat in found.caveats if caveat.code == "surrogate-misses")
+    assert missed.value == pytest.approx(1 - found.overall)
+    assert "Read nothing off it" in missed.advice
 
 
 @needs("german_credit_full.csv")

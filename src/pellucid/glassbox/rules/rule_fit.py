@@ -45,6 +45,7 @@ from pellucid.words import value_name
 
 _BINS = 64  # of a number, between which rules compare
 _RELAX = 0.5  # where nothing is tried
+_ROWS_PER_TERM = 10
 
 
 class RuleFit(EitherTask):
@@ -56,7 +57,8 @@ class RuleFit(EitherTask):
         How many rules and lines the model has, unless there are fewer in all. None: as many as predict best the rows
         that were left out, in ``folds`` folds with rules grown anew in each; ``most`` at most.
     most
-        Terms at most, where their number is chosen.
+        Terms at most, where their number is chosen. There is also no more than one for ten distinct rows, of two
+        classes for ten of the rarer one (Harrell, Lee and Mark 1996).
     rules
         How many rules are grown to choose from.
     leaves, depth
@@ -97,7 +99,7 @@ class RuleFit(EitherTask):
         *,
         most: int = 60,
         rules: int = 400,
-        leaves: float = 4.0,
+        leaves: float = 3.0,
         depth: int = 3,
         linear: bool = True,
         overlap: float = 0.99,
@@ -161,6 +163,7 @@ class RuleFit(EitherTask):
         most, count = whole("most", self.most), whole("folds", self.folds, least=2)
         same = same_rows(training)
         smallest = _fewest(same, training.y) if self._classifies else int(same.max()) + 1
+        most = min(most, max(1, smallest // _ROWS_PER_TERM))
         if smallest < 2:
             return most, _RELAX
         parts = folds(same, training.y, min(count, smallest), self._classifies, first)
