@@ -126,8 +126,6 @@ _HOW = {
     "permutation": "Estimated from {orders} random orders of the {part}s{each}",
     "lasso": "Estimated from {coalitions} coalitions of {part}s{each}, with a penalty that leaves {part}s out",
 }
-
-_EVERY = "From all coalitions of {part}s"
 _DRAWN = "each valued at the mean of {draws} draws, whose sampling error the intervals leave out"
 
 
@@ -145,7 +143,7 @@ def _how(found: Attribution) -> str:
         how = f"Estimated from the {'terms' if found.method == 'linear' else 'trees'} of the model"
     drawn = f", {_DRAWN}" if "draws" in found.settings else ""
     if drawn and found.method == "exact":
-        how = _EVERY
+        how = "From all coalitions of {part}s"
     words = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders", "draws")}
     words |= {"part": found.vocabulary.part, "each": found.vocabulary.each}
     why = found.settings.get("why") if found.method != "tree" else None  # that there are trees has been said
