@@ -277,7 +277,9 @@ def _settings() -> list[Setting]:
         ),
         Setting("category turns the slope, of x0", switch, 0, column(0), known(2 * 0.09 / 1.09), (2,)),
         Setting("unequal spread, of x1", unequal, 1, column(1), known(2 * _SPREAD)),
-        Setting("unequal spread, of x1 through their distance", unequal, 1, distance, known(2 * (1 - 2 / np.pi) * _SPREAD)),
+        Setting(
+            "unequal spread, of x1 through their distance", unequal, 1, distance, known(2 * (1 - 2 / np.pi) * _SPREAD)
+        ),
         *[
             Setting(f"normal, rho = {rho}", normal(rho, 5), 0, column(0), known(2 * left_over(rho, 5)))
             for rho in (0.0, 0.5, 0.9)
