@@ -140,16 +140,15 @@ def off_data_once(
     data: Data, columns: Iterable[int], run: Run, *, verb: str, method: str, asked: str | tuple[str, ...] = ""
 ) -> Iterator[Caveat]:
     """The same of several features, said once: of the one for which it is worst, with the names of the others."""
-    found = {j: list(off_data_caveat(data, j, run, verb=verb, method=method, asked=asked)) for j in columns}
-    leaving = {j: caveats[0] for j, caveats in found.items() if caveats}
+    leaving = {j: far for j in columns if (far := leaves_data(data, j, run)) is not None}
     if not leaving:
         return
-    worst = max(leaving, key=lambda j: leaving[j].value)
-    far = leaves_data(data, worst, run)
-    known = {data.schema.names[worst], "" if far is None else far.partner}  # the partner has been named
+    worst = max(leaving, key=lambda j: leaving[j].share)
+    known = {data.schema.names[worst], leaving[worst].partner}  # the partner has been named
     others = listed([name for name in (data.schema.names[j] for j in leaving) if name not in known])
     more = f" The same holds for {others}." if others else ""
-    yield replace(leaving[worst], message=leaving[worst].message + more)
+    for caveat in off_data_caveat(data, worst, run, verb=verb, method=method, asked=asked):
+        yield replace(caveat, message=caveat.message + more)
 
 
 def singles(players: Players, names: Iterable[str]) -> list[int]:

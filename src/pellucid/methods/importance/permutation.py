@@ -53,6 +53,7 @@ from pellucid.runner import Intervention, Run, exchange_intervention
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
 _MOST_SHIFTS = 1000
+_JOINT_REPEATS, _JOINT_ROWS = 2, 1000  # at most this much is asked, where it is enough, of features permuted together
 
 
 def permutation_importance(
@@ -90,7 +91,8 @@ def permutation_importance(
             asked = answer(run, predictor, data, _with_every_value(data, columns), full=True)
             after = _pairs(asked, before, columns).mean
         else:
-            after = _Shuffled.of(run, predictor, data, [columns], donors).losses(before, scheme)[0].mean
+            some = donors[: max(_JOINT_REPEATS, -(-_JOINT_ROWS // len(data)))]
+            after = _Shuffled.of(run, predictor, data, [columns], some).losses(before, scheme)[0].mean
         return relative(after, setting.baseline, compare)
 
     return Importance(
