@@ -120,6 +120,28 @@ def test_one_feature_is_everything():
         assert result.values[0] == pytest.approx(result.joint, rel=1e-12)
 
 
+def test_correlated_features_are_permuted_together_in_two_repeats_where_there_are_many_rows():
+    # Permuted together they leave nothing of y: the loss is E (y - y')^2 = 2 var(y).
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1200, 3))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    y = X[:, 0] + X[:, 1]
+    rows, values = [], []
+    for checks in (True, False):
+        asked: list[int] = []
+
+        def model(X, asked=asked):
+            asked.append(len(X))
+            return X[:, 0] + X[:, 1]
+
+        found = Explainer(model, X, y, checks=checks).importance(loss="mse", repeats=12)
+        rows.append(sum(asked))
+        values.append(found)
+    (shared,) = [caveat for caveat in values[0].caveats if caveat.code == "shared-importance"]
+    assert shared.value == pytest.approx(2 * y.var(), rel=0.1)
+    assert 0 < rows[0] - rows[1] < 3 * len(X)  # 500 rows are asked by other checks
+
+
 def test_share_of_variance_of_a_linear_model():
     # Half the mean squared change of the prediction over its variance: b^2 var(x_j) / var(f), for pairs
     # with divisor n - 1 in the numerator and n in the denominator.
