@@ -1,11 +1,15 @@
 """What effects and associations say of themselves: the shape, the extremes, what is missing and how rows differ."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import pellucid
 from charts.chart_examples import associations, caveat
 from pellucid import Explainer
+from pellucid.explanations.effect_words import headline
 
 N = 101
 STEPS = np.linspace(0.0, 10.0, N)
@@ -142,6 +146,38 @@ def test_individual_curves(golden):
 def test_two_features(method, golden):
     effect = getattr(of(lambda X: X["temp"] * (X["hum"] > 40)), method)(("temp", "hum"))
     golden("effect", f"{method}, two features", effect.text())
+
+
+def test_extremes_of_a_joint_effect_are_told_where_rows_are():
+    """Rows lie along a line; the corner beside it, where the effect is 49, belongs to a cell with rows but has none near."""
+    rng = np.random.default_rng(0)
+    a = np.sort(rng.uniform(0, 10, 200))
+    table = pd.DataFrame({"a": a, "b": a + rng.uniform(-1.5, 1.5, 200)})
+    effect = of(lambda X: -X["a"] * X["b"], table).ale(("a", "b"), bins=2)
+    told = [float(v) for v in re.findall(r"[ab] = (-?[\d.]+)", headline(effect))]
+    nearest = [np.abs(table - place).sum(axis=1).min() for place in (told[:2], told[2:])]
+    assert max(nearest) < 0.02
+    corner = np.abs(effect.values).max()
+    said = [float(v) for v in re.findall(r"\(([-+][\d.]+)\)", headline(effect))]
+    assert corner > 1.5 * max(map(abs, said))
+    assert said == pytest.approx([effect.value(*told[:2]), effect.value(*told[2:])], abs=0.05)
+
+
+def test_at_rows_is_the_value_at_each_row():
+    effect = of(lambda X: X["temp"] * (X["hum"] > 40)).ale(("temp", "hum"), bins=5)
+    each = [effect.value(a, b) for a, b in zip(*effect.rug, strict=True)]
+    np.testing.assert_array_equal(effect.at_rows(effect.average), each)
+    with pytest.raises(pellucid.InputError, match="temp = 11"):
+        effect.value(11, 20)
+    dates = of(lambda X: X["temp"] * (X["season"] == "fall")).pdp(
+        ("season", "temp"), at=[["fall", "spring"], [2.0, 4.0]]
+    )
+    assert dates.value("fall", 3) == pytest.approx(3)
+    shown = dates.at_rows(dates.average)
+    season, temp = (np.asarray(column) for column in dates.rug)
+    inside = (season != "summer") & (temp >= 2) & (temp <= 4)
+    np.testing.assert_array_equal(np.isfinite(shown), inside)
+    np.testing.assert_allclose(shown[inside], np.where(season == "fall", temp, 0)[inside])
 
 
 def test_associations(golden):

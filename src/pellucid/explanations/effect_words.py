@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.words import counted, listed, percent, quantity, value_name
 
 if TYPE_CHECKING:
@@ -159,27 +159,35 @@ def _at_missing(effect: Effect, order: list[int], readable: BoolArray) -> list[s
 
 def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -> str:
     signed = effect.method in ("ale", "term") and not effect.total
+    noun = f"{'joint ' if signed else ''}{_noun(effect, k)}"
     fit = readable & np.isfinite(surface)
     surface = np.where(fit, surface, np.nan) if fit.any() else surface
 
     if signed and not np.nanmax(np.abs(surface)) > 0:
-        return f"{listed(effect.feature_names)} have no joint {_noun(effect, k)}."
+        return f"{listed(effect.feature_names)} have no {noun}."
     if np.nanmax(surface) == np.nanmin(surface):
-        return (
-            f"The {'joint ' if signed else ''}{_noun(effect, k)} is {_number(effect, np.nanmax(surface))} everywhere."
-        )
+        return f"The {noun} is {_number(effect, np.nanmax(surface))} everywhere."
+    values, places = _told_of(effect, surface)
 
-    def where(flat: int) -> str:
-        position = np.unravel_index(flat, surface.shape)
-        places = (
-            f"{n} = {value_name(g[i])}" for n, g, i in zip(effect.feature_names, effect.grids, position, strict=True)
-        )
-        return f"{', '.join(places)} ({_number(effect, surface[position])})"
+    def where(at: int) -> str:
+        place = (f"{n} = {value_name(v[at])}" for n, v in zip(effect.feature_names, places, strict=True))
+        return f"{', '.join(place)} ({_number(effect, values[at])})"
 
-    return (
-        f"The {'joint ' if signed else ''}{_noun(effect, k)} is highest at {where(int(np.nanargmax(surface)))} and"
-        f" lowest at {where(int(np.nanargmin(surface)))}."
-    )
+    highest, lowest = where(int(np.nanargmax(values))), where(int(np.nanargmin(values)))
+    return f"The {noun} is highest at {highest} and lowest at {lowest}."
+
+
+def _told_of(effect: Effect, surface: FloatArray) -> tuple[FloatArray, list[AnyArray]]:
+    """The values among which the highest and the lowest are told, and where they are.
+
+    Those at the grid points; of ALE, where corners of a cell may lie far from the rows in it, those at rows of data.
+    """
+    if effect.method == "ale":
+        values = effect.at_rows(surface)
+        if np.isfinite(values).any():
+            return values, list(effect.rug)
+    position = np.unravel_index(np.arange(surface.size), surface.shape)
+    return surface.ravel(), [grid[i] for grid, i in zip(effect.grids, position, strict=True)]
 
 
 def _parallel(effect: Effect) -> str:
