@@ -167,27 +167,27 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
         return f"{listed(effect.feature_names)} have no {noun}."
     if np.nanmax(surface) == np.nanmin(surface):
         return f"The {noun} is {_number(effect, np.nanmax(surface))} everywhere."
-    values, places = _told_of(effect, surface)
+    values, places, start = _told_of(effect, surface)
 
     def where(at: int) -> str:
         place = (f"{n} = {value_name(v[at])}" for n, v in zip(effect.feature_names, places, strict=True))
         return f"{', '.join(place)} ({_number(effect, values[at])})"
 
     highest, lowest = where(int(np.nanargmax(values))), where(int(np.nanargmin(values)))
-    return f"The {noun} is highest at {highest} and lowest at {lowest}."
+    return f"{start} {noun} is highest at {highest} and lowest at {lowest}."
 
 
-def _told_of(effect: Effect, surface: FloatArray) -> tuple[FloatArray, list[AnyArray]]:
-    """The values among which the highest and the lowest are told, and where they are.
+def _told_of(effect: Effect, surface: FloatArray) -> tuple[FloatArray, list[AnyArray], str]:
+    """The values among which the highest and the lowest are told, where they are, and how the sentence starts.
 
     Those at the grid points; of ALE, where corners of a cell may lie far from the rows in it, those at rows of data.
     """
-    if effect.method == "ale":
+    if effect.method == "ale" and not all(effect.nominal):
         values = effect.at_rows(surface)
         if np.isfinite(values).any():
-            return values, list(effect.rug)
+            return values, list(effect.rug), "Among rows of data, the"
     position = np.unravel_index(np.arange(surface.size), surface.shape)
-    return surface.ravel(), [grid[i] for grid, i in zip(effect.grids, position, strict=True)]
+    return surface.ravel(), [grid[i] for grid, i in zip(effect.grids, position, strict=True)], "The"
 
 
 def _parallel(effect: Effect) -> str:
