@@ -369,6 +369,12 @@ def a_model_of_something_else():
     return Explainer(plus, X, y).pdp(0), np.square(plus(X) - y).mean() / y.var()
 
 
+@fires("poor-model")
+def a_model_that_hardly_says_anything():
+    X, y = sample(), sample(seed=4)[:, 0]
+    return Explainer(lambda X: X[:, 0] / 10, X, y + X[:, 0] / 10).pdp(0), (0.95, 0.9999)
+
+
 @silent("poor-model")
 def a_fair_model():
     X, y = noisy()

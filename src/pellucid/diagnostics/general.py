@@ -136,10 +136,11 @@ def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]
     constant = loss(y, constant_prediction(predictor, y, some.weights), some.weights)
     if constant > 0 and own > _POOR * constant:
         (name, shown), (_, other) = loss_words(loss.name, own), loss_words(loss.name, constant)
+        better = "hardly better" if own < constant else "no better"
         yield Caveat(
             code="poor-model",
             message=(
-                f"The model is hardly better than a constant on these data: its {name} is {shown}, that of the"
+                f"The model is {better} than a constant on these data: its {name} is {shown}, that of the"
                 f" best constant {other}."
             ),
             value=own / constant,

@@ -123,22 +123,24 @@ def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
     wanted = float(rule.settings["precision"])
     if not rule.reached:
         return
+    as_it_is = f"as it is, {percent(rule.precision)}"
     if checked.double < rule.precision - _CHANGE and checked.double < wanted:
         what = (
-            f"With twice as many bins its precision is only {percent(checked.double)}: the bins include places near"
-            " this row with other predictions"
+            f"With twice as many bins its precision is only {percent(checked.double)} ({as_it_is}): the bins include"
+            " places near this row with other predictions."
         )
         value, threshold = rule.precision - checked.double, _CHANGE
     elif checked.half >= max(wanted, rule.precision - _AS_GOOD):
         what = (
-            f"With half as many bins its precision is still {percent(checked.half)}: wider bins would cover more rows"
+            f"With half as many bins its precision is still {percent(checked.half)} ({as_it_is}): wider bins would"
+            " cover more rows."
         )
         value, threshold = checked.half, wanted - float(rule.settings["epsilon"])
     else:
         return
     yield Caveat(
         code="anchor-bins",
-        message=f"The rule depends on its bins. {what} (now {percent(rule.precision)}).",
+        message=f"The rule depends on its bins. {what}",
         value=float(value),
         threshold=threshold,
         advice="Try other bins=, as a number or as edges that mean something.",

@@ -54,7 +54,7 @@ class Effects(Explanation, options=PanelOptions):
         }
 
     def _headline(self) -> str:
-        first = listed(self.feature_names, 3)
+        first = listed(self.feature_names[:3])
         return f"Predictions change most with {first}. {self.effects[0].headline()}"
 
     def findings(self) -> list[str]:
