@@ -97,7 +97,7 @@ subject, verb = ["song", "video", "channel", "voice"], ["love this", "check out 
 said = [f"{v} {n}{end}" for v in verb for n in subject for end in ("", " now", " again please", " so much")]
 kinds = ["ham" if "my" not in each else "spam" for each in said]
 comments = pellucid.TextExplainer(
-    lambda texts: [0.9 if "my" in t else 0.15 + 0.4 * ("channel" in t) for t in texts], classes=["ham", "spam"], checks=False
+    lambda texts: [0.9 if "my" in t else 0.15 + 0.4 * ("channel" in t) for t in texts], class_names=["ham", "spam"], checks=False
 )
 """
 

@@ -53,7 +53,7 @@ def test_how_a_model_is_read_is_said_without_asking_it(days, golden):
 
 def test_explainers_of_texts_and_images_say_what_they_are(golden):
     rising = ImageExplainer(
-        lambda images: np.stack([images.mean((1, 2))] * 2, axis=1), classes=["ill", "well"], absent=0
+        lambda images: np.stack([images.mean((1, 2))] * 2, axis=1), class_names=["ill", "well"], absent=0
     )
     texts = TextExplainer(len, mask="UNK")
     golden("explainer", "of texts and images", f"{rising!r}\n{texts!r}")

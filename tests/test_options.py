@@ -360,7 +360,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "TextExplainer": (
         lambda **o: text_explainer(**o).shap(TEXT),
         {**MAKING, "batch": whole(7)},
-        {"f", "output", "classes", "tokenizer", "mask"},
+        {"f", "output", "class_names", "tokenizer", "mask"},
     ),
     "TextExplainer.shap": (lambda **o: text_explainer().shap(TEXT, **o), {**EFFORT, **PIECES}, {"text"}),
     "TextExplainer.lime": (
@@ -404,7 +404,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "ImageExplainer": (
         lambda **o: image_explainer(**o).shap(IMAGE),
         {**MAKING, "batch": whole(7, none=True), "segments": whole(4), "flatten": flag(False)},
-        {"f", "output", "classes", "segmenter", "absent"},
+        {"f", "output", "class_names", "segmenter", "absent"},
     ),
     "ImageExplainer.shap": (lambda **o: image_explainer().shap(IMAGE, **o), EFFORT, {"image"}),
     "ImageExplainer.lime": (lambda **o: image_explainer().lime(IMAGE, **{"samples": 100, **o}), PART_LIME, {"image"}),

@@ -10,6 +10,7 @@ import pellucid
 from charts.chart_examples import associations, caveat
 from pellucid import Explainer
 from pellucid.explanations.effect_words import headline
+from pellucid.explanations.interpolation import interpolated
 
 N = 101
 STEPS = np.linspace(0.0, 10.0, N)
@@ -163,17 +164,21 @@ def test_extremes_of_a_joint_effect_are_told_where_rows_are():
     assert said == pytest.approx([effect.value(*told[:2]), effect.value(*told[2:])], abs=0.05)
 
 
-def test_at_rows_is_the_value_at_each_row():
+def at_rows(effect):
+    return interpolated(effect, effect.average[..., None], effect.rug, beyond=True)[:, 0]
+
+
+def test_interpolating_at_rows_is_the_value_at_each_row():
     effect = of(lambda X: X["temp"] * (X["hum"] > 40)).ale(("temp", "hum"), bins=5)
     each = [effect.value(a, b) for a, b in zip(*effect.rug, strict=True)]
-    np.testing.assert_array_equal(effect.at_rows(effect.average), each)
+    np.testing.assert_array_equal(at_rows(effect), each)
     with pytest.raises(pellucid.InputError, match="temp = 11"):
         effect.value(11, 20)
     dates = of(lambda X: X["temp"] * (X["season"] == "fall")).pdp(
         ("season", "temp"), at=[["fall", "spring"], [2.0, 4.0]]
     )
     assert dates.value("fall", 3) == pytest.approx(3)
-    shown = dates.at_rows(dates.average)
+    shown = at_rows(dates)
     season, temp = (np.asarray(column) for column in dates.rug)
     inside = (season != "summer") & (temp >= 2) & (temp <= 4)
     np.testing.assert_array_equal(np.isfinite(shown), inside)

@@ -1718,7 +1718,7 @@ def _words_wanted(n):
     def f(texts):
         return [float(len(text.split()) >= n) for text in texts]
 
-    return TextExplainer(f, classes=("short", "long")).counterfactuals("a b c d e f g h", n=2)
+    return TextExplainer(f, class_names=("short", "long")).counterfactuals("a b c d e f g h", n=2)
 
 
 @fires("long-answer")

@@ -28,7 +28,7 @@ def book(texts):
 
 
 def test_variants_weights_and_probabilities_of_the_table():
-    found = TextExplainer(book, classes=(0, 1)).lime(SPAM, samples=VARIANTS)
+    found = TextExplainer(book, class_names=(0, 1)).lime(SPAM, samples=VARIANTS)
     assert found.players == WORDS
     np.testing.assert_allclose(found.counts, [0.5714, 0.7143, 0.7143, 0.8571, 0.5714], atol=5e-5)
     np.testing.assert_allclose(found.answers, [LOW, LOW, HIGH, HIGH, LOW])
@@ -40,7 +40,7 @@ def test_variants_weights_and_probabilities_of_the_table():
 @pytest.mark.parametrize("samples", [1000, VARIANTS])
 def test_one_word_carries_the_difference_of_log_odds(samples):
     """The printed 6.18 is this difference, 6.6785, shrunk by a penalty."""
-    found = TextExplainer(book, classes=(0, 1)).lime(SPAM, samples=samples, model="logistic", features=3)
+    found = TextExplainer(book, class_names=(0, 1)).lime(SPAM, samples=samples, model="logistic", features=3)
     odds = np.log(HIGH / (1 - HIGH)) - np.log(LOW / (1 - LOW))
     assert odds == pytest.approx(6.6785, abs=1e-3)
     assert found.top(1) == ["channel!"]
@@ -49,7 +49,7 @@ def test_one_word_carries_the_difference_of_log_odds(samples):
 
 
 def test_the_harmless_comment_has_no_word_that_matters():
-    found = TextExplainer(book, classes=(0, 1)).lime(HAM)
+    found = TextExplainer(book, class_names=(0, 1)).lime(HAM)
     assert float(found.prediction[0]) == pytest.approx(LOW)
     assert not found.values.any()
 

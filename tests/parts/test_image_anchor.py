@@ -33,7 +33,7 @@ def digits():
 
 
 def test_the_segments_that_are_needed_are_found(golden):
-    rule = ImageExplainer(corner, classes=("no", "yes"), **GRID).anchor(IMAGE)
+    rule = ImageExplainer(corner, class_names=("no", "yes"), **GRID).anchor(IMAGE)
     assert set(rule.kept) == {0, 5}
     assert rule.precision == 1.0
     assert rule.coverage == 0.25
@@ -51,7 +51,7 @@ def test_other_images_stand_in_whole():
         return corner(images)
 
     others = [IMAGE + 100, IMAGE + 200]
-    ex = ImageExplainer(f, classes=("no", "yes"), **GRID)
+    ex = ImageExplainer(f, class_names=("no", "yes"), **GRID)
     rule = ex.anchor(IMAGE, corpus=others, perturb="corpus")
     assert set(rule.kept) == {0, 5}
     added = [set(np.unique(image - IMAGE)) for image in seen if image.any()]
@@ -68,7 +68,7 @@ def test_the_model_gets_images_of_the_same_type(dtype):
         return corner(images[..., 0])
 
     image = np.repeat(IMAGE[..., None], 3, axis=2).astype(dtype)
-    ex = ImageExplainer(f, classes=("no", "yes"), **GRID)
+    ex = ImageExplainer(f, class_names=("no", "yes"), **GRID)
     ex.anchor(image)
     ex.anchor(image, corpus=[image + dtype(1)], perturb="corpus")
     assert kinds == {(np.dtype(dtype).str, (4, 6, 3))}
@@ -102,18 +102,18 @@ def test_same_seed_same_bytes(digits):
 
 @pytest.mark.parametrize("ending", ["json", "parquet"])
 def test_results_return_from_a_file(tmp_path, ending):
-    rule = ImageExplainer(corner, classes=("no", "yes"), **GRID).anchor(IMAGE)
+    rule = ImageExplainer(corner, class_names=("no", "yes"), **GRID).anchor(IMAGE)
     assert pellucid.load(rule.save(tmp_path / f"rule.{ending}")) == rule
 
 
 def test_segments_apply_to_no_other_image():
-    rule = ImageExplainer(corner, classes=("no", "yes"), **GRID).anchor(IMAGE)
+    rule = ImageExplainer(corner, class_names=("no", "yes"), **GRID).anchor(IMAGE)
     with pytest.raises(InputError, match="segments of one image"):
         rule.applies(IMAGE)
 
 
 def test_images_of_the_corpus_must_be_alike():
-    ex = ImageExplainer(corner, classes=("no", "yes"), **GRID)
+    ex = ImageExplainer(corner, class_names=("no", "yes"), **GRID)
     with pytest.raises(InputError, match="image 1 of the corpus"):
         ex.anchor(IMAGE, corpus=[IMAGE, IMAGE[:2]], perturb="corpus")
     with pytest.raises(InputError, match="needs a corpus="):
@@ -122,7 +122,7 @@ def test_images_of_the_corpus_must_be_alike():
 
 def test_the_picture_keeps_the_pixels_of_the_rule(golden):
     image = np.repeat((10 * IMAGE)[..., None], 3, axis=2).astype(np.uint8)
-    rule = ImageExplainer(lambda x: corner(x[..., 0] / 10.0), classes=("no", "yes"), **GRID).anchor(image)
+    rule = ImageExplainer(lambda x: corner(x[..., 0] / 10.0), class_names=("no", "yes"), **GRID).anchor(image)
     drawn = rule_chart.kept_pixels(rule, (60.0, 40.0))
     assert drawn.shape == (80, 120, 3)
     assert tuple(drawn[0, 0]) == tuple(image[0, 0])

@@ -141,7 +141,7 @@ def test_torch_modules_give_their_own_gradients():
         torch.nn.Flatten(), torch.nn.Linear(36, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3), torch.nn.Softmax(dim=1)
     )
     image = np.random.default_rng(0).uniform(size=(6, 6))
-    ex = ImageExplainer(model, classes=["a", "b", "c"])
+    ex = ImageExplainer(model, class_names=["a", "b", "c"])
     found = ex.adversarial(image, kind="gradient")
     assert found.gradients == "model"
     assert found.valid

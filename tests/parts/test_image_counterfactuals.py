@@ -28,7 +28,7 @@ def corners(images):
 
 
 def labelled(**options):
-    return ImageExplainer(corners, classes=("no", "yes"), **{**GRID, **options})
+    return ImageExplainer(corners, class_names=("no", "yes"), **{**GRID, **options})
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_digits_against_enumeration(digits):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_answers_are_of_the_same_type(dtype):
     image = np.repeat(IMAGE[..., None], 3, axis=2).astype(dtype)
-    ex = ImageExplainer(lambda images: corners(images[..., 0]), classes=("no", "yes"), **GRID)
+    ex = ImageExplainer(lambda images: corners(images[..., 0]), class_names=("no", "yes"), **GRID)
     found = ex.counterfactuals(image)
     assert found.images.dtype == dtype
     assert found.images.shape == (1, 4, 6, 3)

@@ -24,7 +24,7 @@ def spam(texts):
 
 
 def explained(**options):
-    return TextExplainer(spam, classes=["ham", "spam"], progress=False, **options)
+    return TextExplainer(spam, class_names=["ham", "spam"], progress=False, **options)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def true_precision(f, text, kept):
 
 
 def test_the_words_that_are_needed_together_are_found(golden):
-    rule = TextExplainer(labelled, classes=("ham", "spam")).anchor(TEXT)
+    rule = TextExplainer(labelled, class_names=("ham", "spam")).anchor(TEXT)
     assert rule.words == ("click", "free")
     assert rule.precision == 1.0
     assert rule.coverage == 0.25
@@ -81,7 +81,7 @@ def test_reported_numbers_are_those_of_enumeration(salt):
     def label(texts):
         return f(texts).argmax(axis=1)
 
-    rule = TextExplainer(f, classes=("no", "yes"), random_state=salt).anchor(TEXT)
+    rule = TextExplainer(f, class_names=("no", "yes"), random_state=salt).anchor(TEXT)
     assert rule.reached
     true = true_precision(label, TEXT, set(rule.kept))
     assert true >= 0.9
@@ -108,7 +108,7 @@ def test_of_few_words_all_texts_are_gone_through(salt):
     def label(texts):
         return f(texts).argmax(axis=1)
 
-    rule = TextExplainer(f, classes=("no", "yes"), checks=False).anchor(text, precision=0.8)
+    rule = TextExplainer(f, class_names=("no", "yes"), checks=False).anchor(text, precision=0.8)
     every = {some: true_precision(label, text, set(some)) for k in range(6) for some in combinations(range(5), k)}
     assert rule.precision == rule.interval[0] == rule.interval[1] == every[tuple(sorted(rule.kept))] >= 0.8
     assert len(rule.kept) == min(len(some) for some, precision in every.items() if precision >= 0.8)
@@ -142,7 +142,7 @@ def test_the_guarantee_holds_over_many_runs():
     def label(texts):
         return f(texts).argmax(axis=1)
 
-    runs = [TextExplainer(f, classes=(0, 1), random_state=s, checks=False).anchor(text) for s in range(30)]
+    runs = [TextExplainer(f, class_names=(0, 1), random_state=s, checks=False).anchor(text) for s in range(30)]
     low = [true_precision(label, text, set(rule.kept)) < 0.9 for rule in runs]
     assert np.mean(low) <= 0.05
     assert all(rule.reached for rule in runs)
@@ -158,7 +158,7 @@ def test_coverage_is_the_share_of_the_corpus_that_has_the_words(golden):
     np.testing.assert_array_equal(rule.applies(corpus), [True, True, False, False, False])
     assert rule.applies("free, but click").tolist() == [False]
     assert rule.applies("free but click").tolist() == [True]
-    named = TextExplainer(labelled, classes=("ham", "spam")).anchor(TEXT)
+    named = TextExplainer(labelled, class_names=("ham", "spam")).anchor(TEXT)
     checked = named.check(corpus, ["spam", "ham", "ham", "ham", "ham"])
     assert (checked.applies, checked.precision, checked.coverage) == (2, 0.5, 0.4)
 
@@ -206,7 +206,7 @@ def test_all_classes_count_whichever_is_explained():
 
     for output in (None, "c"):
         for link in ("identity", "logit"):
-            ex = TextExplainer(three, classes=("a", "b", "c"), output=output, link=link)
+            ex = TextExplainer(three, class_names=("a", "b", "c"), output=output, link=link)
             rule = ex.anchor(TEXT)
             assert rule.prediction == "b"
             assert rule.words == ("free",)
@@ -218,7 +218,7 @@ def test_the_more_probable_of_two_classes_is_the_prediction(text):
         p = np.array([0.55 if "free" in text else 0.3 + 0.1 * ("now" in text) for text in texts])
         return np.stack([1 - p, p], axis=1)
 
-    rule = TextExplainer(unsure, classes=("ham", "spam")).anchor(text)
+    rule = TextExplainer(unsure, class_names=("ham", "spam")).anchor(text)
     assert (rule.prediction, rule.words) == (("spam", ("free",)) if "free" in text else ("ham", ()))
 
 

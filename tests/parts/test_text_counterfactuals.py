@@ -39,7 +39,7 @@ def either(texts):
 
 
 def spam_of(f, **options):
-    return TextExplainer(f, **{"classes": ("ham", "spam"), "checks": False, **options})
+    return TextExplainer(f, **{"class_names": ("ham", "spam"), "checks": False, **options})
 
 
 def content(found):
@@ -205,7 +205,7 @@ def test_of_several_classes_another_one_wins():
         p = np.exp(score)
         return p / p.sum(axis=1, keepdims=True)
 
-    ex = TextExplainer(f, classes=("A", "B", "C"), checks=False)
+    ex = TextExplainer(f, class_names=("A", "B", "C"), checks=False)
     assert f(ex.counterfactuals("a a c", n=1).texts).argmax() != 0
     to_c = ex.counterfactuals("a a c c", "C", n=1)
     assert f(to_c.texts).argmax() == 2
@@ -270,7 +270,7 @@ def test_the_budget_is_kept(budget):
 
 def test_words_give_way_to_those_that_are_given(golden):
     f = labelled({"bad,": -2.0, "bad": -2.0, "good,": 2.0, "fine,": 0.5, "dull": -1.0}, 1.5)
-    ex = TextExplainer(f, classes=("no", "yes"), checks=False)
+    ex = TextExplainer(f, class_names=("no", "yes"), checks=False)
     found = ex.counterfactuals("a bad, dull film", replace={"Bad": ["fine", "good"], "dull": "quick"})
     assert found.texts[0] == "a good, dull film"
     assert found.changes() == {"bad,": "good,"}
@@ -288,7 +288,7 @@ def test_words_of_a_corpus_take_the_place_of_others():
 
 def test_an_empty_text_among_replacements_lets_words_be_taken_out_as_well():
     f = labelled({"bad": -2.0, "good": 1.0, "not": -2.0, "yet": -2.0})
-    ex = TextExplainer(f, classes=("no", "yes"), checks=False)
+    ex = TextExplainer(f, class_names=("no", "yes"), checks=False)
     found = ex.counterfactuals("a bad film, not fun", "yes", replace={"bad": ["good", ""], "not": ["yet", ""]}, n=1)
     assert found.texts == ("a good film, fun",)
     assert found.changes() == {"bad": "good", "not": None}
@@ -381,7 +381,9 @@ def test_an_interrupted_search_gives_what_it_has():
 
 def test_the_picture_strikes_words_through_and_puts_others_in(golden):
     f = labelled({"bad,": -2.0, "good,": 2.0, "dull": -1.0}, 1.5)
-    found = TextExplainer(f, classes=("no", "yes"), checks=False).counterfactuals("a bad, dull film", replace=["good"])
+    found = TextExplainer(f, class_names=("no", "yes"), checks=False).counterfactuals(
+        "a bad, dull film", replace=["good"]
+    )
     text, spans, kinds = answer_chart.edited(found, 0)
     assert text == "a bad, good, dull film"
     assert [text[start:end] for (start, end), kind in zip(spans, kinds, strict=True) if kind == "new"] == ["good,"]
@@ -438,7 +440,7 @@ def test_spam_comments(spam):
     """Presence of words in a logistic model: the fewest words by sorting, over real comments."""
     texts, labels = spam
     model = make_pipeline(CountVectorizer(binary=True), LogisticRegression(C=0.3)).fit(texts, labels)
-    ex = TextExplainer(model, classes=("comment", "spam"), checks=False)
+    ex = TextExplainer(model, class_names=("comment", "spam"), checks=False)
     some = [text for text in texts if 4 <= len(ex.parts(text).spans) <= 20][:60]
     chances = model.predict_proba(some)[:, 1]
     asked = [text for text, chance in zip(some, chances, strict=True) if chance > 0.5]

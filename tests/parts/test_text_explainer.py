@@ -163,13 +163,13 @@ def test_functions_of_several_outputs_and_names_of_classes():
         p = np.array([0.5 + 0.1 * min(text.count("a"), 4) for text in texts])
         return np.column_stack([1 - p, p])
 
-    binary = TextExplainer(two, classes=["ham", "spam"]).shap("a b")
+    binary = TextExplainer(two, class_names=["ham", "spam"]).shap("a b")
     assert binary.output_names == ("spam",)
     np.testing.assert_allclose(binary.values, [[0.1, 0.0]], atol=1e-12)
     np.testing.assert_allclose(binary.for_output("ham").values, [[-0.1, 0.0]], atol=1e-12)
-    both = TextExplainer(two, classes=["ham", "spam"], output=["ham", "spam"]).shap("a b")
+    both = TextExplainer(two, class_names=["ham", "spam"], output=["ham", "spam"]).shap("a b")
     assert both.values.shape == (1, 2, 2)
-    one = TextExplainer(lambda texts: two(texts)[:, 1], classes=["ham", "spam"], link="logit").shap("a b")
+    one = TextExplainer(lambda texts: two(texts)[:, 1], class_names=["ham", "spam"], link="logit").shap("a b")
     assert one.scale == "log-odds"
     assert one.output_names == ("spam",)
     np.testing.assert_allclose(one.values.sum(), np.log(0.6 / 0.4), atol=1e-12)
@@ -193,8 +193,8 @@ def test_functions_of_several_outputs_and_names_of_classes():
         (lambda: TextExplainer(mixed, random_state=0.5), "random_state must be"),
         (lambda: TextExplainer(mixed, link="log"), "link='log'"),
         (lambda: TextExplainer(mixed, link="logit").shap("aaa aaa"), "needs probabilities"),
-        (lambda: TextExplainer(mixed, classes=["x"]), "at least two classes"),
-        (lambda: TextExplainer(mixed, classes=["x", "y", "z"]).shap("a"), "3 classes, but the model returns 1"),
+        (lambda: TextExplainer(mixed, class_names=["x"]), "at least two classes"),
+        (lambda: TextExplainer(mixed, class_names=["x", "y", "z"]).shap("a"), "3 classes, but the model returns 1"),
         (lambda: TextExplainer(mixed, output="spam").shap("a"), "output='spam'"),
         (lambda: TextExplainer("gpt"), "the model is a text"),
         (lambda: TextExplainer(mixed).shap(3), "text is an int; give a text"),

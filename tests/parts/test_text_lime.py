@@ -154,7 +154,7 @@ def test_a_logistic_model_of_probabilities_is_on_log_odds():
         p = 1 / (1 + np.exp(-(np.array([2.0 * ("buy" in text) - 1.0 * ("now!" in text) for text in texts]) - 0.5)))
         return np.stack([1 - p, p], axis=1)
 
-    found = TextExplainer(odds, classes=("ham", "spam")).lime("buy it now!", model="logistic")
+    found = TextExplainer(odds, class_names=("ham", "spam")).lime("buy it now!", model="logistic")
     np.testing.assert_allclose(found.values[0], [2, 0, -1], atol=1e-4)
     assert float(found.base) == pytest.approx(-0.5, abs=1e-4)
     assert found.scale == "log-odds"
@@ -178,7 +178,7 @@ def test_every_class_has_a_local_model():
         p = np.array([[0.2, 0.3 * ("buy" in text), 0.1 + 0.2 * ("now!" in text)] for text in texts])
         return np.concatenate([p, 1 - p.sum(axis=1, keepdims=True)], axis=1)
 
-    found = TextExplainer(three, classes=("a", "b", "c", "d")).lime("buy it now!")
+    found = TextExplainer(three, class_names=("a", "b", "c", "d")).lime("buy it now!")
     assert found.values.shape == (1, 3, 4)
     np.testing.assert_allclose(found.for_output("b").values[0], [0.3, 0, 0], atol=1e-9)
     np.testing.assert_allclose(found.for_output("d").values[0], [-0.3, 0, -0.2], atol=1e-9)
@@ -282,7 +282,7 @@ def test_a_list_of_texts_gives_a_list_of_results():
 
 @pytest.mark.parametrize("ending", ["json", "parquet"])
 def test_results_return_from_a_file(tmp_path, ending):
-    found = TextExplainer(classes, classes=("ham", "spam")).lime("buy it now!")
+    found = TextExplainer(classes, class_names=("ham", "spam")).lime("buy it now!")
     assert pellucid.load(found.save(tmp_path / f"found.{ending}")) == found
 
 

@@ -68,7 +68,9 @@ def test_a_forest_of_words(spam):
     texts, labels = spam
     forest = RandomForestClassifier(20, random_state=0, n_jobs=1)
     model = make_pipeline(CountVectorizer(max_features=200), forest).fit(texts, labels)
-    found = TextExplainer(model, classes=["comment", "spam"]).shap("please subscribe to my channel, i love this song")
+    found = TextExplainer(model, class_names=["comment", "spam"]).shap(
+        "please subscribe to my channel, i love this song"
+    )
     assert found.output_names == ("spam",)
     assert abs(float(found.residual[0])) < 1e-12
     by_name = dict(zip(found.feature_names, found.values[0], strict=True))
@@ -94,7 +96,7 @@ def identify():
 def test_a_language_identifier_of_97_languages(identify):
     f, names = identify
     text = "Der schnelle braune Fuchs jumps over the lazy dog"
-    found = TextExplainer(f, classes=names).shap(text)
+    found = TextExplainer(f, class_names=names).shap(text)
     assert found.values.shape == (1, 9, len(names))
     assert np.abs(found.residual).max() < 1e-9
     german, english = found.for_output("de"), found.for_output("en")
@@ -109,7 +111,7 @@ def test_a_language_identifier_of_97_languages(identify):
 )
 def test_scripts_reach_the_model_as_they_are(identify, text, language):
     f, names = identify
-    found = TextExplainer(f, classes=names, output=language).shap(text)
+    found = TextExplainer(f, class_names=names, output=language).shap(text)
     assert found.output_names == (language,)
     assert found.prediction[0] == f([text])[0, names.index(language)]
     assert found.prediction[0] > 0.4

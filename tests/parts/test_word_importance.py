@@ -276,7 +276,7 @@ def three(texts):
 
 def test_several_classes(golden):
     texts = ["a film", "a song", "film and song", "nothing", "a film and a song", "and so"]
-    found = quiet(three, classes=["films", "songs", "other"]).importance(texts)
+    found = quiet(three, class_names=["films", "songs", "other"]).importance(texts)
     assert found.values.shape == (len(found.feature_names), 3)
     films = found.for_output("films")
     assert films.values.ndim == 1
@@ -314,7 +314,7 @@ def test_bars_are_the_two_sides_of_the_mean(golden):
 
 def test_charts_hold_as_many_words_and_classes_as_asked_for(tmp_path, golden):
     texts = ["a film", "a song", "film and song", "nothing", "a film and a song", "and so"]
-    found = quiet(three, classes=["films", "songs", "other"]).importance(texts)
+    found = quiet(three, class_names=["films", "songs", "other"]).importance(texts)
     chart = draw(found, max_display=2, panels=2)
     assert len(chart.spec["concat"]) == 2
     json.dumps(chart.spec, allow_nan=False)
@@ -357,7 +357,9 @@ def test_log_odds_of_spam_are_the_coefficients_of_words(spam):
 def test_words_of_spam_comments(spam, golden):
     texts, labels = spam
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels)
-    found = quiet(model, classes=["comment", "spam"]).importance([text for text in texts if len(text) < 100], sample=80)
+    found = quiet(model, class_names=["comment", "spam"]).importance(
+        [text for text in texts if len(text) < 100], sample=80
+    )
     assert found.scale == "probability"
     means = by_word(found, "mean")
     assert means["check"] > 0.1

@@ -129,7 +129,7 @@ def test_empty_texts_are_counted_and_not_drawn():
 def seen_of(full: Any, y: Any = None, classes: tuple[str, ...] | None = ("no", "yes")) -> Seen:
     """What a function of these predictions shows of as many texts."""
     full = np.asarray(full, dtype=float)
-    explainer = TextExplainer(lambda texts: full[[int(text) for text in texts]], classes=classes, progress=False)
+    explainer = TextExplainer(lambda texts: full[[int(text) for text in texts]], class_names=classes, progress=False)
 
     def ask(model: Any, texts: list[str]) -> Any:
         return model.raw(texts, len(texts))
@@ -181,7 +181,7 @@ def test_scores_are_those_of_a_constant_beside_the_model():
 
 def test_outcomes_are_read_by_name_or_by_the_labels_of_the_model():
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, [label == "spam" for label in SPAM])
-    named = TextExplainer(model, classes=["fine", "spam"], progress=False)
+    named = TextExplainer(model, class_names=["fine", "spam"], progress=False)
     by_label = built(named, y=[label == "spam" for label in SPAM])
     assert part(by_label, "model")["table"] == part(built(named, y=SPAM), "model")["table"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.explanations.interpolation import interpolated
 from pellucid.words import counted, listed, percent, quantity, value_name
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _told_of(effect: Effect, surface: FloatArray) -> tuple[FloatArray, list[AnyA
     Those at the grid points; of ALE, where corners of a cell may lie far from the rows in it, those at rows of data.
     """
     if effect.method == "ale" and not all(effect.nominal):
-        values = effect.at_rows(surface)
+        values = interpolated(effect, surface[..., None], effect.rug, beyond=True)[:, 0]
         if np.isfinite(values).any():
             return values, list(effect.rug), "Among rows of data, the"
     position = np.unravel_index(np.arange(surface.size), surface.shape)

@@ -69,7 +69,7 @@ class ImageExplainer:
     f
         A function that maps images ``(n, height, width)`` or ``(n, height, width, channels)``, of the type and range of
         the explained image, to numbers ``(n,)`` or ``(n, outputs)``; or an estimator with predict_proba or predict.
-    output, link, classes
+    output, link, class_names
         As for `TextExplainer`.
     segmenter
         What a player is: ``"slic"``, ``"quickshift"`` or ``"felzenszwalb"`` superpixels (they need the extra
@@ -104,7 +104,7 @@ class ImageExplainer:
         *,
         output: Any = None,
         link: Link = "identity",
-        classes: Sequence[Any] | None = None,
+        class_names: Sequence[Any] | None = None,
         segmenter: Segmenter = "slic",
         segments: int | tuple[int, int] = 50,
         absent: Absent = "grey",
@@ -115,7 +115,7 @@ class ImageExplainer:
         progress: Progress = None,
         checks: bool = True,
     ) -> None:
-        self._models = Models.of(f, output, link, classes, self._dressed)
+        self._models = Models.of(f, output, link, class_names, self._dressed)
         self._flatten = optional(flag, "flatten", flatten)
         self._segmenter, self._absent = segmenter, absent
         self._segments = (
@@ -382,7 +382,7 @@ class ImageExplainer:
         >>> from pellucid.parts.image_explainer import ImageExplainer
         >>> image = np.array([[0, 0, 9, 9]] * 4)
         >>> bright = lambda images: (images.mean(axis=(1, 2)) > 2).astype(float)
-        >>> ex = ImageExplainer(bright, classes=["dark", "bright"], segmenter="grid", segments=(2, 2), absent=0)
+        >>> ex = ImageExplainer(bright, class_names=["dark", "bright"], segmenter="grid", segments=(2, 2), absent=0)
         >>> found = ex.counterfactuals(image, n=1)
         >>> sorted(found.changes()), found.proven
         (['segment 2', 'segment 4'], True)

@@ -28,7 +28,7 @@ Dress = Callable[[Wholes], Any]
 class WholeModel:
     """Any model of texts or images, before it is known what it returns.
 
-    ``classes`` names the classes of a function that does not; ``dress`` turns wholes into what the model takes.
+    ``class_names`` names the classes of a function that does not; ``dress`` turns wholes into what the model takes.
     ``full`` models answer with every output, on the model's own scale, whatever is explained.
     """
 
@@ -40,7 +40,7 @@ class WholeModel:
         *,
         output: Any = None,
         link: Link = "identity",
-        classes: Sequence[Any] | None = None,
+        class_names: Sequence[Any] | None = None,
         dress: Dress | None = None,
     ) -> None:
         one_of("link", link, ("identity", "logit"))
@@ -50,8 +50,8 @@ class WholeModel:
         self.output, self.link = output, link
         self.labels = self.adapter.classes  # as the model was fitted to them
         self._dress = dress
-        if classes is not None:
-            self.adapter = _named(self.adapter, classes)
+        if class_names is not None:
+            self.adapter = _named(self.adapter, class_names)
 
     def in_full(self) -> WholeModel:
         """The same model, which answers with every output; its predictor knows which of them are explained."""
@@ -106,7 +106,7 @@ class WholeModel:
         if wanted is not None and outputs.classes is None:
             raise InputError(
                 f"there are {len(wanted)} classes, but the model returns {raw.shape[1]} numbers; name one class for"
-                " each (classes=)."
+                " each (class_names=)."
             )
         if self.output is not None:
             outputs = outputs.chosen(self.output)
@@ -207,21 +207,23 @@ class Models:
         return f"{kind} of {model_name(adapter.name, adapter.library)}{into}\n  explains  {explained}"
 
     @classmethod
-    def of(cls, f: Any, output: Any, link: Link, classes: Sequence[Any] | None, dress: Dress | None = None) -> Models:
+    def of(
+        cls, f: Any, output: Any, link: Link, class_names: Sequence[Any] | None, dress: Dress | None = None
+    ) -> Models:
         """Both, of the options of an explainer; one and the same where nothing is chosen."""
-        explained = WholeModel(f, output=output, link=link, classes=classes, dress=dress)
+        explained = WholeModel(f, output=output, link=link, class_names=class_names, dress=dress)
         plain = output is None and link == "identity"
-        return cls(explained if plain else WholeModel(f, classes=classes, dress=dress), explained)
+        return cls(explained if plain else WholeModel(f, class_names=class_names, dress=dress), explained)
 
 
-def _named(adapter: Adapter, classes: Sequence[Any]) -> Adapter:
+def _named(adapter: Adapter, class_names: Sequence[Any]) -> Adapter:
     """The adapter with the caller's names of the classes, in the order of its columns."""
-    names = tuple(classes)
-    if isinstance(classes, str) or len(names) < 2 or len({str(name) for name in names}) < len(names):
-        raise InputError(f"classes={classes!r}: give the names of at least two classes, all different.")
+    names = tuple(class_names)
+    if isinstance(class_names, str) or len(names) < 2 or len({str(name) for name in names}) < len(names):
+        raise InputError(f"class_names={class_names!r}: give the names of at least two classes, all different.")
     if adapter.classes is not None and len(adapter.classes) != len(names):
         raise InputError(
-            f"classes= names {len(names)} classes, but {adapter.name} has {len(adapter.classes)}; name each of its"
+            f"class_names= names {len(names)} classes, but {adapter.name} has {len(adapter.classes)}; name each of its"
             " classes."
         )
     return replace(adapter, classes=names, task="classification", scale="probability")

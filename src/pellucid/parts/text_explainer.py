@@ -84,7 +84,7 @@ class TextExplainer:
         Class label(s) to explain; default every class, and of two classes the second.
     link
         ``"logit"`` explains log-odds instead of probabilities.
-    classes
+    class_names
         Names of the classes in the order of the columns that ``f`` returns, where ``f`` does not know them.
     tokenizer
         What a word is: by default a rule for every script (see `pellucid.parts.tokens`); a function that returns
@@ -114,7 +114,7 @@ class TextExplainer:
         *,
         output: Any = None,
         link: Link = "identity",
-        classes: Sequence[Any] | None = None,
+        class_names: Sequence[Any] | None = None,
         tokenizer: Tokenizer | str | None = None,
         mask: str = REMOVE,
         batch: int = 1024,
@@ -131,7 +131,7 @@ class TextExplainer:
             raise InputError(
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
             )
-        self._models = Models.of(f, output, link, classes)
+        self._models = Models.of(f, output, link, class_names)
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
         self._progress = reporting(progress)
@@ -443,7 +443,7 @@ class TextExplainer:
         >>> from pellucid.parts.text_explainer import TextExplainer
         >>> def spam(texts):
         ...     return [float("free" in text or "click" in text) for text in texts]
-        >>> found = TextExplainer(spam, classes=["ham", "spam"]).counterfactuals("click here for a free phone")
+        >>> found = TextExplainer(spam, class_names=["ham", "spam"]).counterfactuals("click here for a free phone")
         >>> found.texts, found.proven
         (('here for a phone',), True)
         """
@@ -478,7 +478,7 @@ class TextExplainer:
         >>> from pellucid.parts.text_explainer import TextExplainer
         >>> def spam(texts):
         ...     return [float("free" in text) for text in texts]
-        >>> ex = TextExplainer(spam, classes=["ham", "spam"])
+        >>> ex = TextExplainer(spam, class_names=["ham", "spam"])
         >>> ex.adversarial("A free phone!", replace={"free": "fr3e"}).texts
         ('A fr3e phone!',)
         """
