@@ -4,7 +4,7 @@ Targets. Of classes any other class. Of a number, which has no opposite, the mid
 prediction is below their lower quartile or above their upper one is taken to their median, any other to the upper
 quartile.
 
-The nearest answers are proven where the model can be read (trees, sums), within some seconds; any other model is asked
+The nearest answers are proven where the model can be read (trees, sums), with so much effort; any other model is asked
 for a bounded number of rows, a slow one for fewer, and for nothing where that would be too few to search with.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 TITLE = "What would change the prediction: counterfactuals"
-_SECONDS = 3.0  # for the proof, for each row
+_EFFORT = 10  # for the proof, for each row: some three seconds, counted, so that the same seed gives the same report
 _ASKED, _FEWEST = 1_200, 200  # model rows for each row, and below which nothing is searched
 _LOOKED = 200  # rows whose predictions say where the middle is
 _BRIEF_ROWS, _BRIEF_ANSWERS, _BRIEF_FEATURES, _PANEL = 2, 2, 2, 92.0
@@ -102,11 +102,12 @@ def target_of(explainer: Explainer, seen: Look, k: int, middle: FloatArray) -> t
 def _searched(explainer: Explainer, row: int, target: Any, budget: int, *, brief: bool) -> Counterfactuals:
     """The nearest answers, proven where that can be."""
     n = _BRIEF_ANSWERS if brief else _ANSWERS
-    if budget >= _FEWEST:
-        return explainer.counterfactuals(row, target, n=n, seconds=_SECONDS, budget=budget)
+    limit = {"budget": budget} if budget >= _FEWEST else {}
     try:
-        return explainer.counterfactuals(row, target, n=n, method="exact", seconds=_SECONDS)
+        return explainer.counterfactuals(row, target, n=n, method="exact", effort=_EFFORT, **limit)
     except PellucidError:
+        if limit:
+            return explainer.counterfactuals(row, target, n=n, budget=budget)
         raise PellucidError(
             "the model is too slow to be searched here; explainer.counterfactuals searches for single rows."
         ) from None

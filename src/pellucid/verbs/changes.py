@@ -72,8 +72,9 @@ class ChangeVerbs(Bound):
         the norms "l1", "l2" and "linf" of `adversarial`, or a function of rows; ``costs={"amount": 0.01}`` puts a
         price on a unit of a feature (of a category, on a change, or on each level).
 
-        ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance,
-        changes and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``,
+        ``method``: "auto" ("exact" where the model can be read, else "moc"); "exact" (``effort``: a limit in units of
+        some tenths of a second, counted, so that a busy machine gives the same answer); "moc" (trade-offs between
+        distance, changes and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``,
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.

@@ -1,7 +1,10 @@
 """Exact counterfactuals: equal to trying every allowed row, with the model itself as the judge."""
 
+from itertools import count
+
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 from methods.counterfactual.exact_scenes import MODELS, SUMS, every_answer, fitted, fitted_sum, problem_of, said
@@ -166,3 +169,25 @@ def test_models_that_cannot_be_read_are_refused():
     assert why_not(problem) is not None
     with pytest.raises(InputError, match=r"method=.exact.*method=.moc."):
         exact(problem, 1)
+
+
+def test_effort_is_counted_so_that_a_slow_clock_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 14))
+    model = GradientBoostingRegressor(n_estimators=50, max_depth=6, subsample=0.5, random_state=0)
+    y = np.sin(2 * X).sum(axis=1) + X[:, 0] * X[:, 1]
+    ex = Explainer(model.fit(X, y), X, progress=False)
+
+    def found():
+        return exact(problem_of(ex, 0, f">= {np.quantile(y, 0.97)}"), 1, effort=1, seconds=1e9)
+
+    once = found()
+    ticks = count(0.0, 1e5)
+    monkeypatch.setattr("time.monotonic", lambda: next(ticks))
+    again = found()
+    assert not once.proven
+    assert once.lower == again.lower > 0
+    assert once.notes == again.notes
+    np.testing.assert_array_equal(once.rows, again.rows)
+    with pytest.raises(InputError, match="effort"):
+        exact(problem_of(ex, 0, ">= 1"), 1, effort=0)

@@ -85,7 +85,8 @@ def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise:
     """The search that answers: "auto" is exact where the model can be read; with an option of another search, that."""
     if method != "auto":
         return str(method)
-    return "exact" if not options and why_not(problem) is None else otherwise
+    fits = set(options) <= set(inspect.signature(exact).parameters)
+    return "exact" if fits and why_not(problem) is None else otherwise
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.checks import optional, whole
 from pellucid.errors import InputError
 from pellucid.methods.counterfactual.search import local
 from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells
@@ -53,18 +54,30 @@ from pellucid.trees.plain.choice import can_compile
 
 _CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
 # How often the search is looked at before a local search is asked for a first answer: some tenths of a second, counted,
-# so that a busy machine gives the same answer.
+# so that a busy machine gives the same answer. The unit of ``effort``.
 _LOOKS_AT_TREES, _LOOKS_AT_SUMS = 30, 2000
 _COARSE = 1e-3  # how near the best of the numbers that stand for others is looked for
 
 
-def exact(problem: Problem, n: int = 5, *, seconds: float = 60.0, polish: bool = True) -> Found:  # noqa: ARG001
-    """The ``n`` nearest answers that change different features; after ``seconds`` the best so far with a bound."""
+def exact(
+    problem: Problem,
+    n: int = 5,
+    *,
+    seconds: float = 60.0,
+    effort: int | None = None,
+    polish: bool = True,  # noqa: ARG001
+) -> Found:
+    """The ``n`` nearest answers that change different features; after ``seconds`` or this ``effort`` the best so far.
+
+    That comes with a bound on how near a better one could be.
+    """
+    effort = optional(whole, "effort", effort)
     question = _question(problem)
     if isinstance(question, str):
         raise InputError(f"method='exact' needs a model that can be read: {question}; use method='moc'.")
     question.compile()
     question.end = time.monotonic() + seconds
+    question.most = np.inf if effort is None else effort * question.quick
     return question.nearest(n)
 
 
@@ -194,7 +207,7 @@ class _Question:
     """The search for one row: an answer for each round, over all regions of the target.
 
     ``quick``: after how many looks a local search is asked; ``smooth``: the features that may be any number, of which a
-    few stand for the others.
+    few stand for the others. The search goes on until ``end`` or for the ``most`` looks.
     """
 
     problem: Problem
@@ -206,6 +219,8 @@ class _Question:
     compiled: bool = True
     nodes: int = 0
     end: float = np.inf
+    looks: int = 0
+    most: float = np.inf
 
     def compile(self) -> None:
         """Has the search compiled, where it is not yet; what that takes is no part of the time for the search, and the
@@ -220,7 +235,8 @@ class _Question:
         """Answers, the nearest first."""
 
         def go_on() -> bool:
-            return time.monotonic() < self.end
+            self.looks += 1
+            return self.looks <= self.most and time.monotonic() < self.end
 
         changed = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
         found, others = self._first(go_on)
