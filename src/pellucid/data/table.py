@@ -67,6 +67,11 @@ class Data:
         """Whether the rows count unequally."""
         return bool((self.weights != self.weights[0]).any())
 
+    @property
+    def lean(self) -> bool:
+        """Whether codes are made when they are looked at."""
+        return isinstance(self.columns, LazyCodes)
+
     def codes(self, j: int) -> FloatArray:
         """Column ``j`` as codes (see `pellucid.data.schema`)."""
         return self.columns[j]
@@ -97,7 +102,7 @@ class Data:
             self,
             frame=frame,
             columns=(
-                replace(columns, frame=frame)
+                (replace(columns, frame=frame) if columns.frame is self.frame else columns.take(rows))
                 if isinstance(columns, LazyCodes)
                 else tuple(codes[rows] for codes in columns)
             ),
@@ -124,17 +129,31 @@ class Data:
             return np.arange(len(self))
         return np.linspace(0, len(self) - 1, limit).astype(np.intp)
 
-    def rows(self, rows: Any) -> Data:
+    def rows(self, rows: Any, copied: float = np.inf) -> Data:
         """Rows to explain: a position in X, a label of its index, a list (or Index) of either, or rows of one's own.
 
         Whole numbers are positions, text and dates are labels. Rows of one's own may be a dict, a Series, a
         one-dimensional array (one row, never positions), or a table of any kind; tables may have their columns in
         another order. They keep the labels that they come with.
+
+        Rows of more than ``copied`` bytes are referred to where they lie, and no codes are held beside them.
         """
         if isinstance(rows, Data):
             return rows
         places = self.places(rows)
-        return self._foreign(rows) if places is None else self.take(places)
+        if places is None:
+            return self._foreign(rows, copied)
+        if 8 * len(places) * len(self.schema.features) <= copied:
+            return self.take(places)
+        if np.array_equal(places, np.arange(len(self))):
+            return self
+        return replace(self, columns=LazyCodes(self.frame, self.schema.features)).take(places)
+
+    def held(self) -> Data:
+        """The same with its codes held, unless the table is sparse: for what looks at them row by row."""
+        if not self.lean or self.frame.kind == "sparse":
+            return self
+        return replace(self, columns=tuple(self.columns[j] for j in range(len(self.columns))))
 
     def places(self, rows: Any) -> IntArray | None:
         """Positions in X of rows that are given by position or by label; None for rows of the caller's own."""
@@ -174,24 +193,39 @@ class Data:
         other = self._foreign(table)
         return replace(other, y=_outcome(y, len(other)))
 
-    def _foreign(self, rows: Any) -> Data:
+    def _foreign(self, rows: Any, copied: float = np.inf) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
         incoming = _one_table(rows, self.schema.columns)
         labels = RowLabels(own_labels(incoming, rows, self.row_labels.column), None, self.row_labels.column)
-        return replace(self._cast(incoming), row_labels=labels)
+        large = 8 * len(incoming) * len(self.schema.features) > copied
+        return replace(self._cast(incoming, large), row_labels=labels)
 
-    def _cast(self, incoming: Frame) -> Data:
+    def _cast(self, incoming: Frame, large: bool) -> Data:
         if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
             sparse = self.frame.adopt(incoming)
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
         if isinstance(incoming, NumpyFrame) and isinstance(self.frame, NumpyFrame) and self._are_codes(incoming):
+            if large:
+                return self._of_rows(incoming, LazyCodes(incoming, self.schema.features))
             return self._of_rows(self.frame.adopt(incoming), tuple(incoming.array.T.astype(np.float64, order="C")))
         place = {name: j for j, name in enumerate(incoming.names)}
         missing = [name for name in self.schema.columns if name not in place]
         if missing:
             raise InputError(f"the rows to explain lack the feature {missing[0]!r}; give every feature of X.")
+        if large:
+            return self._referred(incoming, tuple(place[name] for name in self.schema.columns))
         codes = tuple(feature.encode(incoming.values(place[feature.source])) for feature in self.schema.features)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
+        return self._of_rows(frame, codes)
+
+    def _referred(self, incoming: Frame, places: tuple[int, ...]) -> Data:
+        """Many rows from outside: the caller's own table where it is of the right types, and no codes beside it."""
+        codes = LazyCodes(incoming, self.schema.features, places)
+        if self.frame.alike(incoming):
+            for j in range(len(codes)):
+                codes[j]  # what a feature cannot be is said now
+            return self._of_rows(incoming, codes)
+        frame = self.frame.from_columns([self.pool(j, codes[j]) for j in range(len(codes))])
         return self._of_rows(frame, codes)
 
     def _are_codes(self, matrix: NumpyFrame) -> bool:

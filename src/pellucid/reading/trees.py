@@ -92,16 +92,21 @@ class EncodedRows:
         """All rows."""
         return self._encoded(self.frame)
 
-    @cached_property
-    def _few(self) -> bool:
-        rows, columns = self.shape
-        return 8 * rows * columns <= self.limits.contribution_bytes
+    def _parts(self, rows: int) -> list[slice]:
+        """Few enough rows at a time to make no large copies of the table, which may be wider than the matrix."""
+        return list(portions(rows, len(self.frame.names), most=self.limits.contribution_bytes))
 
     def __getitem__(self, rows: slice | IntArray) -> FloatArray:
-        if self._few or "whole" in vars(self):
+        if "whole" in vars(self) or len(self._parts(len(self.frame))) == 1:
             return self.whole[rows]
         chosen = np.arange(*rows.indices(len(self.frame))) if isinstance(rows, slice) else rows
-        return self._encoded(self.frame.take(chosen))
+        parts = self._parts(len(chosen))
+        if len(parts) == 1:
+            return self._encoded(self.frame.take(chosen))
+        found = np.empty((len(chosen), self.shape[1]))
+        for part in parts:
+            found[part] = self._encoded(self.frame.take(chosen[part]))
+        return found
 
     def _encoded(self, frame: Frame) -> FloatArray:
         return self.model.encode(self.predictor.dressed(frame))

@@ -122,7 +122,7 @@ def marginal_values(
     )
     for some in made:
         watch.plan(blocks_of(X.shape[0]))
-        for rows in portions(X.shape[0], len(players) + columns, most=watch.limits.contribution_bytes):
+        for rows in portions(X.shape[0], len(players) + columns, most=watch.threads * watch.limits.contribution_bytes):
             places.add(rows, some.output, _read(ensemble, some, dense(X, rows, fill), columns, watch))
         del some  # before the next are filled
     return places.values

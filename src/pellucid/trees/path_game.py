@@ -114,7 +114,8 @@ def path_values(
         return places.values
     if programs is None:
         programs = partial(path_programs, ensemble, players, index, order)
-    cells, most = len(players) + columns * ensemble.n_outputs, watch.limits.contribution_bytes
+    cells = len(players) + columns * ensemble.n_outputs
+    most = watch.threads * watch.limits.contribution_bytes
     for rows in portions(rows_in_all, cells, most=most):
         blocked = into_blocks(dense(X, rows, fill), spare=1)
         n, first = rows.stop - rows.start, rows.start == 0
@@ -196,7 +197,7 @@ def _triples(
     places: Places,
 ) -> None:
     for batch in _batches(ensemble, players, index, 3):
-        for rows in portions(X.shape[0], len(players) + columns, most=watch.limits.contribution_bytes):
+        for rows in portions(X.shape[0], len(players) + columns, most=watch.threads * watch.limits.contribution_bytes):
             part = np.ascontiguousarray(dense(X, rows, fill))
             places.add(rows, batch.output, _some_triples(ensemble.nodes, batch, players, part, columns, watch))
 

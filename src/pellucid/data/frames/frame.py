@@ -90,6 +90,13 @@ class Frame(ABC):
     def select(self, positions: Sequence[int]) -> Self:
         """The columns at the given positions, in that order."""
 
+    def alike(self, other: Frame) -> bool:
+        """Whether another table has the same columns in the same order and of the same types, so that it can stand for
+        one of this kind as it is; where a column holds objects, its cells are its types.
+        """
+        del other
+        return False
+
     def scratch(self, repeats: int) -> Scratch:
         """A private workspace holding this table ``repeats`` times, one below the other."""
         return StackedScratch(self, repeats)

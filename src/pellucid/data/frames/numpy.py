@@ -131,6 +131,10 @@ class NumpyFrame(Frame):
         """The rows of another matrix of the same columns and dtype."""
         return self._holding(other.array.copy())
 
+    def alike(self, other: Frame) -> bool:
+        same = isinstance(other, NumpyFrame) and other.names == self.names and other.array.dtype == self.array.dtype
+        return same and self.array.dtype.kind != "O"
+
     def _holding(self, array: AnyArray) -> Self:
         """The same columns with other rows; their names have been checked."""
         other = copy(self)

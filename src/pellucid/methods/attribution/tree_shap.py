@@ -74,7 +74,7 @@ def tree_shap(
             },
         ),
         base=np.asarray(found.base),
-        prediction=found.base + sums,
+        prediction=np.add(sums, found.base, out=sums),
         scale=explained.scale,
         background=0 if background is None else len(background),
     )
