@@ -254,7 +254,8 @@ class Data:
         return self._of_rows(frame, columns)
 
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
-        ones = np.ones(len(frame))
+        lean = isinstance(columns, LazyCodes) and frame.kind != "sparse"
+        ones = np.broadcast_to(1.0, len(frame)) if lean else np.ones(len(frame))
         return replace(self, frame=frame, columns=columns, weights=ones, y=None, row_labels=RowLabels())
 
 
