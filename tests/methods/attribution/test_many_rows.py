@@ -42,8 +42,8 @@ def peak(question):
 
 @pytest.mark.parametrize(("game", "make"), [("path", np.asarray), ("path", frame), ("marginal", np.asarray)])
 def test_one_array_of_the_answers_size_and_nothing_else_grows_with_the_rows(make, game):
-    X = table(50_000)
-    ex, few, many = explainer(X, make), make(X[:MANY]), make(X)
+    X = table(90_000)
+    ex, few, many = explainer(X, make), make(X[:50_000]), make(X)
     ex.shap(few[:200], game=game)  # what does not depend on the rows
     (less, first), (more, second) = (peak(lambda rows=rows: ex.shap(rows, game=game)) for rows in (few, many))
     answer = second.values.nbytes - first.values.nbytes
