@@ -71,7 +71,7 @@ class TreeAnswer(Answer):
 
         columns = np.flatnonzero(self._swept())
         points = self._points()[:, columns]
-        rows = EncodedRows(self.model, self.predictor, self.data.frame, self.run.limits)
+        rows = EncodedRows(self.model, self.predictor, self.data.frame, self.run.limits.portion_bytes)
         return curve_blocks(self.model.ensemble, columns, points, rows, watch=self.run)
 
     def _swept(self) -> BoolArray:

@@ -80,7 +80,7 @@ class EncodedRows:
     model: TreeModel
     predictor: Predictor
     frame: Frame
-    limits: Limits = USUAL
+    at_once: int  # bytes of the table
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -94,7 +94,7 @@ class EncodedRows:
 
     def _parts(self, rows: int) -> list[slice]:
         """Few enough rows at a time to make no large copies of the table, which may be wider than the matrix."""
-        return list(portions(rows, len(self.frame.names), most=self.limits.contribution_bytes))
+        return list(portions(rows, len(self.frame.names), most=self.at_once))
 
     def __getitem__(self, rows: slice | IntArray) -> FloatArray:
         if "whole" in vars(self) or len(self._parts(len(self.frame))) == 1:
@@ -177,7 +177,7 @@ def _explained(predictor: Predictor, rows: Data, data: Data, run: Run, some: Int
     found = read_trees(run, predictor, data)
     if isinstance(found, Refusal):
         return found
-    encoded = EncodedRows(found.model, predictor, rows.frame, run.limits)
+    encoded = EncodedRows(found.model, predictor, rows.frame, run.limits.contribution_bytes)
     every = len(some) == len(rows)
     full = run.predict(predictor, rows if every else rows.take(some), full=True)
     raw = predict(found.model.ensemble, encoded.whole if every else encoded[some])
