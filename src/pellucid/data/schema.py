@@ -266,6 +266,25 @@ class LazyCodes(Sequence[FloatArray]):
         return replace(self, frame=self.frame.take(rows))
 
 
+class MatrixCodes(Sequence[FloatArray]):
+    """The columns of a matrix of codes, each in one run of memory from when the first is looked at: most tables that
+    are made for a model are never looked at.
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self._matrix = matrix
+
+    @cached_property
+    def _lines(self) -> FloatArray:
+        return np.ascontiguousarray(self._matrix.T)
+
+    def __len__(self) -> int:
+        return self._matrix.shape[1]
+
+    def __getitem__(self, j: Any) -> Any:
+        return self._lines[j]
+
+
 def learn(
     frame: Frame,
     *,

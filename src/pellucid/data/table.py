@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pellucid.data.frames.frame import Frame
 from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.data.row_labels import RowLabels, is_label, own_labels
-from pellucid.data.schema import Categorical, LazyCodes, Schema, learn
+from pellucid.data.schema import Categorical, LazyCodes, MatrixCodes, Schema, learn
 from pellucid.errors import InputError
 
 EXACT = 2.0**53  # beyond it a float is not every whole number
@@ -230,14 +231,19 @@ class Data:
 
     def _are_codes(self, matrix: NumpyFrame) -> bool:
         """Whether the cells of a matrix need no look: floats for a table of such, where a number is its own code."""
-        dtype = matrix.array.dtype
         return (
-            dtype == self.frame.native.dtype
-            and (dtype.kind == "f" and dtype.itemsize <= 8)
+            matrix.array.dtype == self.frame.native.dtype
+            and self._holds_codes
             and matrix.names == self.schema.columns
-            and all(feature.kind == "numeric" for feature in self.schema.features)
             and not np.isinf(matrix.array).any()
         )
+
+    @cached_property
+    def _holds_codes(self) -> bool:
+        """Whether a matrix holds floats that are all numbers: then each is its own code."""
+        dtype = getattr(self.frame.native, "dtype", np.dtype(object))
+        floats = dtype.kind == "f" and dtype.itemsize <= 8
+        return floats and all(feature.kind == "numeric" for feature in self.schema.features)
 
     def mixed(self, generator: np.random.Generator) -> Data:
         """As many rows again, in which every column is shuffled by itself."""
@@ -249,6 +255,9 @@ class Data:
 
     def of_codes(self, codes: FloatArray) -> Data:
         """Rows ``(n, features)`` of codes as a table of this type."""
+        if isinstance(self.frame, NumpyFrame) and self._holds_codes:
+            own = codes.copy()
+            return self._of_rows(self.frame.holding(own), MatrixCodes(own))
         columns = tuple(np.ascontiguousarray(column) for column in codes.T)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(columns)])
         return self._of_rows(frame, columns)

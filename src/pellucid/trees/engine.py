@@ -175,15 +175,18 @@ class TreeGame:
     def _deep(
         self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch, places: Places
     ) -> None:
-        from pellucid.trees.marginal_deep import deep_marginal_values
+        from pellucid.trees.marginal_deep import deep_marginal_values, plan_walks
 
         background = dense(self._background, slice(0, None), self._fill)
         against: Any = (background, self._weights, self._players)
         cells = self.ensemble.n_features + self.count**order * self.ensemble.n_outputs
-        for rows in portions(X.shape[0], cells, watch.limits):  # larger ones: how long it takes is told by the portion
+        parts = list(portions(X.shape[0], cells, most=watch.threads * watch.limits.contribution_bytes))
+        sizes = (rows.stop - rows.start for rows in parts)
+        plan_walks(ensemble, background, self._weights, self.count, sizes, watch)
+        for rows in parts:
             part = dense(X, rows, self._fill)
-            found = deep_marginal_values(ensemble, part, *against, index=index, order=order, watch=watch)
-            places.add(rows, slice(None), found)
+            options: Any = {"index": index, "order": order, "watch": watch, "planned": True}
+            places.add(rows, slice(None), deep_marginal_values(ensemble, part, *against, **options))
 
     def _base(self) -> FloatArray:
         against: Any = (self.ensemble, self._background, self._weights)

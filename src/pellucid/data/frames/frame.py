@@ -37,6 +37,7 @@ class Frame(ABC):
 
     kind: ClassVar[str]
     names: tuple[str, ...]
+    made: bool = False  # for one question: nobody else looks at it
 
     @property
     @abstractmethod
@@ -73,6 +74,10 @@ class Frame(ABC):
     @abstractmethod
     def take(self, rows: IntArray) -> Self:
         """The rows at the given positions, in memory of their own; row labels are not kept."""
+
+    def lent(self, rows: slice) -> Self:
+        """Some rows to be handed to a model: in memory of their own, unless the table was made for it."""
+        return self.take(np.arange(rows.start, rows.stop))
 
     @abstractmethod
     def head(self, n: int) -> Self:
