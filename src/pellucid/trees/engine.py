@@ -167,9 +167,10 @@ class TreeGame:
         self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch, places: Places
     ) -> None:
         options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
-        against = () if self._background is None else (self._background, self._weights)
-        values = plain.path_values if self._background is None else plain.marginal_values
-        found = values(ensemble, X, *against, self._players, **options)
+        if self._background is None:
+            found = plain.path_values(ensemble, X, self._players, **options)
+        else:
+            found = plain.marginal_values(ensemble, X, self._background, self._weights, self._players, **options)
         places.add(slice(None), slice(None), found)
 
     def _deep(

@@ -69,8 +69,8 @@ class Places:
     @classmethod
     def of(cls, rows: int, columns: int, outputs: int, written: IntArray | None = None) -> Places:
         """An array of their own, of which only some columns may be ``written``."""
-        every = written is None or len(written) == columns
-        return cls(np.zeros((rows, columns, outputs)), slice(None) if every else written)
+        some: IntArray | slice = slice(None) if written is None or len(written) == columns else written
+        return cls(np.zeros((rows, columns, outputs)), some)
 
     def add(self, rows: slice, output: int | slice, part: FloatArray) -> None:
         """Adds ``(rows, written columns)`` of one output, or ``(rows, written columns, outputs)`` of all."""

@@ -52,7 +52,7 @@ def tree_shap(
 ) -> Solved:
     """Contributions of the players in each row, by the tree engine; without a background in the path game."""
     game, present = _game(predictor, explained.outputs, background, players, run)
-    rows = explained.rows
+    rows: Any = explained.rows  # as good as a matrix to whoever takes portions of it
     if interactions is None:
         places = Places.of(rows.shape[0], len(players), game.ensemble.n_outputs, present)
         found, pairs = game.attribute(rows, run=run, into=places), None
