@@ -27,7 +27,7 @@ from pellucid.data.sampling.margin import Margin, count_rows, nominal_features
 from pellucid.data.table import Data
 
 _SLICES, _ROWS_A_SLICE = 10, 10
-_SLICED = 200  # features; in a wider table only what is monotone is looked for
+SLICED = 200  # features; in a wider table only what is monotone is looked for
 
 
 def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None = None) -> FloatArray:
@@ -80,7 +80,7 @@ def association_rows(data: Data, of: Sequence[int], rows: int = 20_000, *, chanc
 def only_lines(data: Data, of: Sequence[int]) -> bool:
     """Whether `association_rows` has these lines."""
     nominal = nominal_features(data)
-    return int((~nominal).sum()) > _SLICED and not nominal[list(of)].any()
+    return int((~nominal).sum()) > SLICED and not nominal[list(of)].any()
 
 
 def _with_groups(
@@ -97,7 +97,7 @@ def _between_numbers(
     columns: FloatArray, ranks: FloatArray, weights: FloatArray, n: float, allowed: float
 ) -> FloatArray:
     """Of lines of numbers and their ranks: the largest of four measures, each beyond chance."""
-    measures = 4 if len(columns) <= _SLICED else 2
+    measures = 4 if len(columns) <= SLICED else 2
     found = np.zeros((len(columns),) * 2)
     for part in (columns, ranks):
         r = np.abs(correlations(part, weights))

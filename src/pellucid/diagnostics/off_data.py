@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.data.association import association_matrix, association_rows, has_trend, only_lines
+from pellucid.data.association import SLICED, association_matrix, association_rows, has_trend, only_lines
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.data.sampling.missed import Missed
 from pellucid.diagnostics.general import Players
@@ -61,7 +61,7 @@ def _strengths(data: Data, columns: Sequence[int], run: Run) -> dict[int, FloatA
     """The lines of the matrix that belong to some features: of a wide table without all the others."""
     if len(data.schema.features) > _WIDEST:
         return None
-    if not only_lines(data, columns):
+    if len(data.schema.features) <= SLICED or not only_lines(data, columns):
         matrix = associations(data, run)
         return None if matrix is None else {j: matrix[j] for j in columns}
     known: dict[int, FloatArray] = run.remember("association lines", dict)
