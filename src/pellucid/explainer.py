@@ -203,7 +203,8 @@ class Explainer(
         along curves that were computed beforehand. ``detail="full"`` adds several measures of importance side by side,
         interactions, the model in parts, correlated features, and a typical, the extreme and an unusual row one by
         one, by Shapley values, local surrogates (LIME) and anchors. A model that has to be called, above all a slow
-        one, is evaluated at fewer rows; what is left out for that reason is named with the call that has it.
+        one, is evaluated at fewer rows; what is left out for that reason is named with the call that has it. Of more
+        than 250,000 rows so many are looked at, drawn at random, and the page says so.
 
         ``top`` is the number of features whose effects are shown; ``rows`` are rows to explain, by their positions, as
         in ``rows=[3, 17]``.

@@ -9,7 +9,15 @@ from scipy.stats import pearsonr, rankdata
 from scipy.stats.contingency import association as scipy_association
 
 from pellucid.data import Data
-from pellucid.data.association import _beyond_chance, association_matrix, correlation_ratio, cramers_v, group_numbers
+from pellucid.data.association import (
+    _beyond_chance,
+    association_matrix,
+    association_rows,
+    correlation_ratio,
+    cramers_v,
+    group_numbers,
+    only_lines,
+)
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +184,25 @@ def test_a_correlation_counts_from_where_students_t_says(n):
     assert _beyond_chance(n, likely) == pytest.approx(r)
     assert _beyond_chance(2, 0.05) == np.inf
     assert _beyond_chance(n, 1.0) == 0.0
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_lines_of_a_wide_table_are_those_of_its_matrix(gaps):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 205))
+    X[:, 3] = X[:, 2] + 0.3 * X[:, 3]
+    X[:, 4] = X[0, 4]
+    if gaps:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(205)])
+    table.insert(1, "k", np.where(np.nan_to_num(X[:, 7]) > 0, "a", "b"))
+    data = Data.of(table, sample_weight=rng.integers(0, 3, 90))
+    of = [3, 5, 8, 205]  # x2, x4, x7 and the last
+    for chance in (None, 0.05):
+        found = association_rows(data, of, chance=chance)
+        np.testing.assert_allclose(found, association_matrix(data, chance=chance)[of], rtol=0, atol=1e-12)
+        assert found[0, 4] > 0.9
+        assert found[2, 1] > 0.7
+    assert only_lines(data, of)
+    assert not only_lines(data, [0, 1])  # a category has no line of its own
+    assert not only_lines(Data.of(table.iloc[:, :50]), [0])

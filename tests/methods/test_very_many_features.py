@@ -103,3 +103,36 @@ def test_rows_are_asked_in_portions():
     parts = [[(one, which.tolist()) for one, which in part] for part in joint_search._portions(new, 4)]
     assert [[which for _, which in part] for part in parts] == [[[0, 1, 2, 3]], [[4, 5, 6], [0]], [[1]]]
     assert screening.CELLS >= 1_000_000
+
+
+def test_the_check_of_a_rule_looks_at_its_own_features_alone():
+    X = np.random.default_rng(0).normal(size=(150, 210))
+    X[:, 1] = X[:, 0] + 0.2 * X[:, 1]
+    ex = Explainer(lambda rows: rows[:, 0] > 0.5, X, progress=False)
+    rule = ex.anchor(0)
+    used = {ex.data.schema.index(condition.feature) for condition in rule.conditions}
+    assert set(ex._known["association lines"]) == used
+    assert "association" not in ex._known  # the matrix of all pairs
+    assert 0 not in used or "off-data" in {caveat.code for caveat in rule.caveats}
+
+
+def test_a_table_made_for_one_question_is_handed_over_where_it_lies():
+    X, seen = np.random.default_rng(0).normal(size=(40, 6)), []
+
+    def model(rows):
+        seen.append(rows)
+        return rows[:, 0]
+
+    ex = Explainer(model, X, progress=False)
+    codes = X[::-1] + 1.0
+    made = ex.data.of_codes(codes)
+    run = Run()
+    np.testing.assert_array_equal(run.predict(ex.predictor, made)[:, 0], codes[:, 0])
+    assert np.shares_memory(seen[-1], made.frame.native)
+    assert not np.shares_memory(seen[-1], codes)
+    run.predict(ex.predictor, ex.data)
+    assert not np.shares_memory(seen[-1], X)
+    assert [made.frame.made, made.take(np.arange(3)).frame.made, ex.data.frame.made] == [True, False, False]
+    for j in range(6):
+        assert made.codes(j).tobytes() == np.ascontiguousarray(codes[:, j]).tobytes()
+        assert made.codes(j).flags.c_contiguous

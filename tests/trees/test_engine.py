@@ -10,6 +10,7 @@ from pellucid.trees import engine
 from pellucid.trees.engine import TreeGame, attribute, coalition_values
 from pellucid.trees.ensemble import concatenate
 from pellucid.trees.marginal_game import fits
+from pellucid.trees.rows import Places
 from reference.indices import interaction_matrix, shapley
 from reference.trees import marginal_game, model_of, path_game
 from trees.ensembles import random_ensemble, random_rows, scenes
@@ -140,3 +141,23 @@ def test_walks_agree_with_tables():
     ensemble, X, background = mixed()
     tables_of, walks = (engine.TreeGame(ensemble, "marginal", background, tables=each) for each in (True, False))
     np.testing.assert_allclose(tables_of.attribute(X).values, walks.attribute(X).values, atol=1e-9)
+
+
+@pytest.mark.parametrize("game", ["path", "marginal"])
+def test_results_go_where_they_belong_in_any_portions(game):
+    """Tables, walks and programs, into some of the columns of an array: the same bits, and the watch knows of it all."""
+    rng = np.random.default_rng(2)
+    shallow = random_ensemble(rng, n_features=20, n_trees=3, depth=5)
+    deep = random_ensemble(rng, n_features=20, n_trees=3, depth=30, chain=True, categorical=0.0)
+    ensemble = concatenate([shallow, deep])
+    X, background = random_rows(rng, ensemble, 150), random_rows(rng, ensemble, 12)
+    asked = TreeGame(ensemble, game, None if game == "path" else background)
+    once, watch = asked.indices(X, "shapley", 1), Watched(2, share_blocks=2, contribution_bytes=10_000)
+    written = np.arange(20) * 2 + 1
+    places = Places.of(150, 45, ensemble.n_outputs, written)
+    found = asked.indices(X, "shapley", 1, watch, places)
+    assert found is places.values
+    assert found[:, written].tobytes() == once.tobytes()
+    assert not np.delete(found, written, axis=1).any()
+    assert places.sums().tobytes() == once.sum(axis=1).tobytes()
+    assert watch.planned == watch.done > 0

@@ -88,7 +88,7 @@ def test_a_weight_of_two_is_a_row_twice():
 def test_threads_and_memory_change_no_bit(order):
     ensemble, X, background = big()
     once = marginal_values(ensemble, X, background, None, np.arange(8), order=order)
-    watch = Watched(2, share_blocks=2, portion_bytes=100_000)
+    watch = Watched(2, share_blocks=2, contribution_bytes=10_000)
     again = marginal_values(ensemble, X, background, None, np.arange(8), order=order, watch=watch)
     assert once.tobytes() == again.tobytes()
     assert watch.planned == watch.done > 0

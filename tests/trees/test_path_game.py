@@ -116,7 +116,7 @@ def test_values_and_base_add_up_to_the_prediction():
 def test_threads_and_memory_change_no_bit():
     ensemble, X = big()
     once = path_values(ensemble, X, np.arange(8))
-    watch = Watched(2, share_blocks=2, portion_bytes=100_000)
+    watch = Watched(2, share_blocks=2, contribution_bytes=10_000)
     again = path_values(ensemble, X, np.arange(8), watch=watch)
     assert once.tobytes() == again.tobytes()
     assert watch.planned == watch.done > 0

@@ -18,6 +18,8 @@ only where its measure, under independence, would be as large with at most that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
@@ -25,7 +27,7 @@ from pellucid.data.sampling.margin import Margin, count_rows, nominal_features
 from pellucid.data.table import Data
 
 _SLICES, _ROWS_A_SLICE = 10, 10
-_SLICED = 200  # features; in a wider table only what is monotone is looked for
+SLICED = 200  # features; in a wider table only what is monotone is looked for
 
 
 def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None = None) -> FloatArray:
@@ -44,10 +46,7 @@ def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None =
     for j, labels in groups.items():
         for k in range(len(columns)):
             if k not in groups:
-                shares = np.array([correlation_ratio(part[k], labels, weights) ** 2 for part in (columns, ranked)])
-                count = len(np.unique(labels))
-                shares[_by_chance((n - 1) * shares, count - 1) > allowed / 2] = 0.0
-                matrix[j, k] = matrix[k, j] = np.sqrt(max(_less_chance(float(share), count, n) for share in shares))
+                matrix[j, k] = matrix[k, j] = _with_groups((columns[k], ranked[k]), labels, weights, n, allowed)
             elif k < j:
                 found, free = corrected_v(labels, groups[k], weights, n), np.ptp(labels) * np.ptp(groups[k])
                 phi2 = cramers_v(labels, groups[k], weights) ** 2 * min(np.ptp(labels), np.ptp(groups[k]))
@@ -56,11 +55,49 @@ def association_matrix(data: Data, rows: int = 20_000, *, chance: float | None =
     return matrix
 
 
+def association_rows(data: Data, of: Sequence[int], rows: int = 20_000, *, chance: float | None = None) -> FloatArray:
+    """Some lines of the matrix, ``(of, features)``, equal to rounding: of numbers in a table so wide that only what is
+    monotone is looked for (`only_lines`), where the matrix takes the features squared and these lines do not.
+    """
+    columns, weights = _columns(data, rows)
+    n, nominal = count_rows(weights), nominal_features(data)
+    allowed = np.inf if chance is None else chance / max(len(columns) * (len(columns) - 1) / 2, 1.0)
+    numeric = np.flatnonzero(~nominal)
+    own = np.stack([columns[j] for j in numeric])
+    both = (own, np.stack([mid_ranks(column, weights) for column in own]))
+    lines, found = np.searchsorted(numeric, of), np.zeros((len(of), len(columns)))
+    for part in both:
+        r = np.abs(correlations(part, weights, lines))
+        found[:, numeric] = np.maximum(found[:, numeric], np.where(r >= _beyond_chance(n, allowed / 2), r, 0.0))
+    for k in np.flatnonzero(nominal):
+        labels = group_numbers(columns[k])
+        for line, j in enumerate(lines):
+            found[line, k] = _with_groups((both[0][j], both[1][j]), labels, weights, n, allowed)
+    found[np.arange(len(of)), list(of)] = 1.0
+    return found
+
+
+def only_lines(data: Data, of: Sequence[int]) -> bool:
+    """Whether `association_rows` has these lines."""
+    nominal = nominal_features(data)
+    return int((~nominal).sum()) > SLICED and not nominal[list(of)].any()
+
+
+def _with_groups(
+    lines: tuple[FloatArray, FloatArray], labels: IntArray, weights: FloatArray, n: float, allowed: float
+) -> float:
+    """Of a number and its ranks with groups: the larger of the two ratios, each beyond chance."""
+    shares = np.array([correlation_ratio(line, labels, weights) ** 2 for line in lines])
+    count = len(np.unique(labels))
+    shares[_by_chance((n - 1) * shares, count - 1) > allowed / 2] = 0.0
+    return float(np.sqrt(max(_less_chance(float(share), count, n) for share in shares)))
+
+
 def _between_numbers(
     columns: FloatArray, ranks: FloatArray, weights: FloatArray, n: float, allowed: float
 ) -> FloatArray:
     """Of lines of numbers and their ranks: the largest of four measures, each beyond chance."""
-    measures = 4 if len(columns) <= _SLICED else 2
+    measures = 4 if len(columns) <= SLICED else 2
     found = np.zeros((len(columns),) * 2)
     for part in (columns, ranks):
         r = np.abs(correlations(part, weights))
@@ -200,25 +237,37 @@ def group_numbers(labels: FloatArray) -> IntArray:
     return np.unique(labels, return_inverse=True)[1]
 
 
-def correlations(columns: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted Pearson correlations of the lines of numbers; each pair uses the rows where both are present."""
+def correlations(columns: FloatArray, weights: FloatArray, some: IntArray | None = None) -> FloatArray:
+    """Weighted Pearson correlations of the lines of numbers (of ``some`` of them with all); each pair uses the rows
+    where both are present.
+    """
     present = ~np.isnan(columns)
     filled = np.where(present, _centred(columns, weights), 0.0)
-    products = (filled * weights) @ filled.T
     # The moments of each column over the rows where the other is present; where all are, a column of them says it.
     there = present.astype(np.float64) if not present.all() else np.ones((1, len(weights)))
-    mass = (there * weights) @ there.T
+    own, here = (filled, there) if some is None else (filled[some], there if len(there) == 1 else there[some])
+    products, mass = (own * weights) @ filled.T, (here * weights) @ there.T
+    sums, variance = _moments(own, there, weights, mass)
+    others = (sums, variance) if some is None else _moments(filled, here, weights, mass.T)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = products - sums * others[0].T / mass
+        matrix = covariance / np.sqrt(variance * others[1].T)
+    matrix = np.clip(np.where(np.isfinite(matrix), matrix, 0.0), -1.0, 1.0)
+    matrix[np.arange(len(own)), np.arange(len(own)) if some is None else some] = 1.0
+    return matrix
+
+
+def _moments(
+    filled: FloatArray, there: FloatArray, weights: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sums and variances (times the mass) of lines of numbers over the rows where others are present."""
     sums = (filled * weights) @ there.T
     squares = (np.square(filled) * weights) @ there.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = products - sums * sums.T / mass
         variance = squares - np.square(sums) / mass
         # What is left of a column that is constant where the other is present is rounding, not variance.
         variance[variance <= 1e-12 * squares] = 0.0
-        matrix = covariance / np.sqrt(variance * variance.T)
-    matrix = np.clip(np.where(np.isfinite(matrix), matrix, 0.0), -1.0, 1.0)
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
+    return sums, variance
 
 
 def _centred(columns: FloatArray, weights: FloatArray) -> FloatArray:

@@ -111,7 +111,7 @@ def is_label(value: Any) -> bool:
 def labels_from(cells: AnyArray) -> AnyArray:
     """Labels as an array of their own: of whole numbers if all are, else of text."""
     if cells.dtype.kind in "iu":
-        return cells.astype(np.int64)
+        return cells.astype(np.int64, copy=False)  # those of an index never change
     labels = [label_of(cell) for cell in cells]
     if all(isinstance(label, int) for label in labels):
         return np.array(labels, dtype=np.int64)

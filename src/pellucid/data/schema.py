@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import is_whole
 from pellucid.data.cells import objects, objects_to_values
 from pellucid.data.frames.frame import ColumnType, Frame, Kind, cannot_vary, is_missing, level_positions
@@ -246,16 +246,43 @@ def _index(names: tuple[str, ...], feature: str | int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LazyCodes(Sequence[FloatArray]):
-    """The codes of a sparse table, made a column at a time: all at once they may not fit in memory."""
+    """The codes of a large or sparse table, made a column at a time: all at once they may not fit in memory.
+
+    ``places`` says where in the frame the features are, if not in their order.
+    """
 
     frame: Frame
     features: tuple[Feature, ...]
+    places: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.features)
 
     def __getitem__(self, j: Any) -> Any:
-        return self.features[j].encode(self.frame.values(j))
+        return self.features[j].encode(self.frame.values(j if self.places is None else self.places[j]))
+
+    def take(self, rows: IntArray) -> LazyCodes:
+        """Those of some rows."""
+        return replace(self, frame=self.frame.take(rows))
+
+
+class MatrixCodes(Sequence[FloatArray]):
+    """The columns of a matrix of codes, each in one run of memory from when the first is looked at: most tables that
+    are made for a model are never looked at.
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self._matrix = matrix
+
+    @cached_property
+    def _lines(self) -> FloatArray:
+        return np.ascontiguousarray(self._matrix.T)
+
+    def __len__(self) -> int:
+        return self._matrix.shape[1]
+
+    def __getitem__(self, j: Any) -> Any:
+        return self._lines[j]
 
 
 def learn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pellucid.data.frames.frame import Frame
 from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.data.row_labels import RowLabels, is_label, own_labels
-from pellucid.data.schema import Categorical, LazyCodes, Schema, learn
+from pellucid.data.schema import Categorical, LazyCodes, MatrixCodes, Schema, learn
 from pellucid.errors import InputError
 
 EXACT = 2.0**53  # beyond it a float is not every whole number
@@ -67,6 +68,11 @@ class Data:
         """Whether the rows count unequally."""
         return bool((self.weights != self.weights[0]).any())
 
+    @property
+    def lean(self) -> bool:
+        """Whether codes are made when they are looked at."""
+        return isinstance(self.columns, LazyCodes)
+
     def codes(self, j: int) -> FloatArray:
         """Column ``j`` as codes (see `pellucid.data.schema`)."""
         return self.columns[j]
@@ -97,7 +103,7 @@ class Data:
             self,
             frame=frame,
             columns=(
-                replace(columns, frame=frame)
+                (replace(columns, frame=frame) if columns.frame is self.frame else columns.take(rows))
                 if isinstance(columns, LazyCodes)
                 else tuple(codes[rows] for codes in columns)
             ),
@@ -124,17 +130,31 @@ class Data:
             return np.arange(len(self))
         return np.linspace(0, len(self) - 1, limit).astype(np.intp)
 
-    def rows(self, rows: Any) -> Data:
+    def rows(self, rows: Any, copied: float = np.inf) -> Data:
         """Rows to explain: a position in X, a label of its index, a list (or Index) of either, or rows of one's own.
 
         Whole numbers are positions, text and dates are labels. Rows of one's own may be a dict, a Series, a
         one-dimensional array (one row, never positions), or a table of any kind; tables may have their columns in
         another order. They keep the labels that they come with.
+
+        Rows of more than ``copied`` bytes are referred to where they lie, and no codes are held beside them.
         """
         if isinstance(rows, Data):
             return rows
         places = self.places(rows)
-        return self._foreign(rows) if places is None else self.take(places)
+        if places is None:
+            return self._foreign(rows, copied)
+        if 8 * len(places) * len(self.schema.features) <= copied:
+            return self.take(places)
+        if np.array_equal(places, np.arange(len(self))):
+            return self
+        return replace(self, columns=LazyCodes(self.frame, self.schema.features)).take(places)
+
+    def held(self) -> Data:
+        """The same with its codes held, unless the table is sparse: for what looks at them row by row."""
+        if not self.lean or self.frame.kind == "sparse":
+            return self
+        return replace(self, columns=tuple(self.columns[j] for j in range(len(self.columns))))
 
     def places(self, rows: Any) -> IntArray | None:
         """Positions in X of rows that are given by position or by label; None for rows of the caller's own."""
@@ -174,36 +194,56 @@ class Data:
         other = self._foreign(table)
         return replace(other, y=_outcome(y, len(other)))
 
-    def _foreign(self, rows: Any) -> Data:
+    def _foreign(self, rows: Any, copied: float = np.inf) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
         incoming = _one_table(rows, self.schema.columns)
         labels = RowLabels(own_labels(incoming, rows, self.row_labels.column), None, self.row_labels.column)
-        return replace(self._cast(incoming), row_labels=labels)
+        large = 8 * len(incoming) * len(self.schema.features) > copied
+        return replace(self._cast(incoming, large), row_labels=labels)
 
-    def _cast(self, incoming: Frame) -> Data:
+    def _cast(self, incoming: Frame, large: bool) -> Data:
         if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
             sparse = self.frame.adopt(incoming)
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
         if isinstance(incoming, NumpyFrame) and isinstance(self.frame, NumpyFrame) and self._are_codes(incoming):
+            if large:
+                return self._of_rows(incoming, LazyCodes(incoming, self.schema.features))
             return self._of_rows(self.frame.adopt(incoming), tuple(incoming.array.T.astype(np.float64, order="C")))
         place = {name: j for j, name in enumerate(incoming.names)}
         missing = [name for name in self.schema.columns if name not in place]
         if missing:
             raise InputError(f"the rows to explain lack the feature {missing[0]!r}; give every feature of X.")
+        if large:
+            return self._referred(incoming, tuple(place[name] for name in self.schema.columns))
         codes = tuple(feature.encode(incoming.values(place[feature.source])) for feature in self.schema.features)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
 
+    def _referred(self, incoming: Frame, places: tuple[int, ...]) -> Data:
+        """Many rows from outside: the caller's own table where it is of the right types, and no codes beside it."""
+        codes = LazyCodes(incoming, self.schema.features, places)
+        if self.frame.alike(incoming):
+            for j in range(len(codes)):
+                codes[j]  # what a feature cannot be is said now
+            return self._of_rows(incoming, codes)
+        frame = self.frame.from_columns([self.pool(j, codes[j]) for j in range(len(codes))])
+        return self._of_rows(frame, codes)
+
     def _are_codes(self, matrix: NumpyFrame) -> bool:
         """Whether the cells of a matrix need no look: floats for a table of such, where a number is its own code."""
-        dtype = matrix.array.dtype
         return (
-            dtype == self.frame.native.dtype
-            and (dtype.kind == "f" and dtype.itemsize <= 8)
+            matrix.array.dtype == self.frame.native.dtype
+            and self._holds_codes
             and matrix.names == self.schema.columns
-            and all(feature.kind == "numeric" for feature in self.schema.features)
             and not np.isinf(matrix.array).any()
         )
+
+    @cached_property
+    def _holds_codes(self) -> bool:
+        """Whether a matrix holds floats that are all numbers: then each is its own code."""
+        dtype = getattr(self.frame.native, "dtype", np.dtype(object))
+        floats = dtype.kind == "f" and dtype.itemsize <= 8
+        return floats and all(feature.kind == "numeric" for feature in self.schema.features)
 
     def mixed(self, generator: np.random.Generator) -> Data:
         """As many rows again, in which every column is shuffled by itself."""
@@ -215,12 +255,16 @@ class Data:
 
     def of_codes(self, codes: FloatArray) -> Data:
         """Rows ``(n, features)`` of codes as a table of this type."""
+        if isinstance(self.frame, NumpyFrame) and self._holds_codes:
+            own = codes.copy()
+            return self._of_rows(self.frame.holding(own), MatrixCodes(own))
         columns = tuple(np.ascontiguousarray(column) for column in codes.T)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(columns)])
         return self._of_rows(frame, columns)
 
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
-        ones = np.ones(len(frame))
+        lean = isinstance(columns, LazyCodes) and frame.kind != "sparse"
+        ones = np.broadcast_to(1.0, len(frame)) if lean else np.ones(len(frame))
         return replace(self, frame=frame, columns=columns, weights=ones, y=None, row_labels=RowLabels())
 
 

@@ -19,14 +19,15 @@ from pellucid.words import listed, value_name
 
 _FAR = 0.25
 _NAMED = 3
-_AT_ONCE = 4096  # rows
+_AT_ONCE = 1 << 15  # cells
 
 
 def far_row(data: Data, rows: Data) -> Iterator[Caveat]:
     """Rows with values far below or above all of the data, one caveat for all of them."""
     farthest, count, i = np.zeros(len(data.schema.features)), 0, -1
-    for block in blocks(len(rows), _AT_ONCE):
-        beyond = _beyond(data, rows, block)
+    step = max(1, _AT_ONCE // len(farthest))
+    for block in blocks(len(rows), step):
+        beyond = _beyond(data, rows if len(rows) <= step else rows.take(np.arange(block.start, block.stop)))
         count += int((beyond > _FAR).any(axis=1).sum())
         worst = int(np.argmax(beyond.max(axis=1, initial=0.0)))
         if beyond[worst].max(initial=0.0) > farthest.max(initial=0.0):
@@ -35,7 +36,8 @@ def far_row(data: Data, rows: Data) -> Iterator[Caveat]:
         return
     j = int(np.argmax(farthest))
     feature = data.schema.features[j]
-    own, low, high = feature.decode(np.array([rows.codes(j)[i], feature.low, feature.high]))
+    cell = rows.take(np.array([i])).codes(j)[0]
+    own, low, high = feature.decode(np.array([cell, feature.low, feature.high]))
     name = data.schema.names[j]
     others = [data.schema.names[int(k)] for k in np.argsort(-farthest, kind="stable") if farthest[k] > _FAR and k != j]
     others = others[:_NAMED]
@@ -54,14 +56,14 @@ def far_row(data: Data, rows: Data) -> Iterator[Caveat]:
     )
 
 
-def _beyond(data: Data, rows: Data, block: slice = slice(None)) -> FloatArray:
+def _beyond(data: Data, rows: Data) -> FloatArray:
     """``(rows, features)``: how far each value is outside its range, in widths of the range; levels never are."""
     ends = [(j, f.low, f.high) for j, f in enumerate(data.schema.features) if not f.nominal and f.high > f.low]
-    found = np.zeros((len(range(len(rows))[block]), len(data.schema.features)))
+    found = np.zeros((len(rows), len(data.schema.features)))
     if ends:
         columns = [j for j, _, _ in ends]
         low, high = np.array([end[1:] for end in ends], dtype=np.float64).T
-        codes = np.column_stack([rows.codes(j)[block] for j in columns])
+        codes = np.column_stack([rows.codes(j) for j in columns])
         outside = np.maximum(low - codes, codes - high) / (high - low)
         found[:, columns] = np.where(np.isnan(outside), 0.0, outside)
     return found

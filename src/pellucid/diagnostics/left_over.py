@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import FloatArray, IntArray, row_blocks, sum_of_sizes
 from pellucid.explanations import Attribution, Caveat, Decomposition
 from pellucid.words import counted, percent, quantity
 
@@ -95,8 +95,8 @@ def dense_answer(result: Attribution) -> Iterator[Caveat]:
     A feature is a small piece when less than 5% of all absolute contributions are its own. More than ten of them,
     with more than 30% between them, fire; 21 equal features are the simplest case.
     """
-    sizes = np.abs(result.stacked())
-    overall = np.nansum(sizes, axis=(0, 2))
+    values = result.stacked()
+    overall = sum_of_sizes(values, known=True)
     total = float(overall.sum())
     if not total > 0:
         return
@@ -105,7 +105,7 @@ def dense_answer(result: Attribution) -> Iterator[Caveat]:
     scattered = float(small.sum())
     if len(small) <= _PIECES or scattered <= _SCATTERED:
         return
-    lost = _lost(sizes, np.argsort(-shares, kind="stable")[:TOP])
+    lost = _lost(values, np.argsort(-shares, kind="stable")[:TOP])
     yield Caveat(
         code="many-small",
         message=(
@@ -121,11 +121,14 @@ def dense_answer(result: Attribution) -> Iterator[Caveat]:
     )
 
 
-def _lost(sizes: FloatArray, kept: IntArray) -> float:
+def _lost(values: FloatArray, kept: IntArray) -> float:
     """The mean share of a row's absolute contributions outside the kept features."""
-    whole = sizes.sum(axis=1)
-    outside = whole - sizes[:, kept].sum(axis=1)
-    return float(np.nanmean(outside / np.where(whole > 0, whole, 1.0)))
+    lost = np.empty((len(values), values.shape[2]))
+    for rows in row_blocks(values):
+        sizes = np.abs(values[rows])
+        whole = sizes.sum(axis=1)
+        lost[rows] = (whole - sizes[:, kept].sum(axis=1)) / np.where(whole > 0, whole, 1.0)
+    return float(np.nanmean(lost))
 
 
 def sparse_answer(result: Attribution) -> Iterator[Caveat]:

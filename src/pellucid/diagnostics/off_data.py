@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.data.association import association_matrix, has_trend
+from pellucid.data.association import SLICED, association_matrix, association_rows, has_trend, only_lines
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.data.sampling.missed import Missed
 from pellucid.diagnostics.general import Players
@@ -57,11 +57,25 @@ def associations(data: Data, run: Run) -> FloatArray | None:
     return matrix
 
 
+def _strengths(data: Data, columns: Sequence[int], run: Run) -> dict[int, FloatArray] | None:
+    """The lines of the matrix that belong to some features: of a wide table without all the others."""
+    if len(data.schema.features) > _WIDEST:
+        return None
+    if len(data.schema.features) <= SLICED or not only_lines(data, columns):
+        matrix = associations(data, run)
+        return None if matrix is None else {j: matrix[j] for j in columns}
+    known: dict[int, FloatArray] = run.remember("association lines", dict)
+    new = [j for j in columns if j not in known]
+    if new:
+        known |= dict(zip(new, association_rows(data, new, 1000, chance=_CHANCE), strict=True))
+    return {j: known[j] for j in columns}
+
+
 def off_data(data: Data, j: int, run: Run) -> OffData | None:
     """Measure how far shuffling feature ``j`` leaves the data; None with one feature or too few rows."""
     if len(data.schema.features) < 2 or len(data) < _FEWEST:
         return None
-    strengths = associations(data, run)
+    strengths = _strengths(data, (j,), run)
     if strengths is None:
         return None
     strength = strengths[j].copy()
@@ -104,7 +118,7 @@ def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:
 
 def leaves_data(data: Data, j: int, run: Run) -> OffData | None:
     """Where shuffling a feature leaves the data: how far, and for which other feature."""
-    strengths = associations(data, run)
+    strengths = _strengths(data, (j,), run)
     if strengths is None or np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
         return None
     found: OffData | None = run.remember(f"off-data {j}", lambda: off_data(data, j, run))
@@ -140,6 +154,8 @@ def off_data_once(
     data: Data, columns: Iterable[int], run: Run, *, verb: str, method: str, asked: str | tuple[str, ...] = ""
 ) -> Iterator[Caveat]:
     """The same of several features, said once: of the one for which it is worst, with the names of the others."""
+    columns = list(columns)
+    _strengths(data, columns, run)  # of all of them at once
     leaving = {j: far for j in columns if (far := leaves_data(data, j, run)) is not None}
     if not leaving:
         return
@@ -186,8 +202,7 @@ def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator
 
 def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
     """Features of the rule are changed without those they are correlated with."""
-    strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
-    if strengths is None:
+    if rule.settings["perturb"] not in ("data", "balanced"):
         return
     columns = sorted({data.schema.index(condition.feature) for condition in rule.conditions})
     yield from off_data_once(data, columns, run, verb="anchor", method="the anchor")

@@ -37,7 +37,7 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     row; nine rows of ten are at least as precise as the one reported. Above 1 not even the sign is known.
     Where an error is unknown (NaN) there is nothing to judge.
     """
-    if not (result.se > 0).any():
+    if not np.fmax.reduce(result.se, axis=None, initial=0.0) > 0:  # NaN: unknown
         return
     values, errors = (_by_answer(result.stacked(name)) for name in ("values", "se"))
     half = Z95 * errors

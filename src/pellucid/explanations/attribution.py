@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
+from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze, frozen, row_blocks, sum_of_sizes
 from pellucid.checks import one_of, whole
-from pellucid.data.rarity import Rarity
+from pellucid.data import Data
+from pellucid.data.rarity import Rarity, rarity
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_views, attribution_words
 from pellucid.explanations.attribution_views import Probability
@@ -25,6 +27,7 @@ from pellucid.later import Later
 from pellucid.words import counted, value_name
 
 _MODES = ("complete", "short")
+_HELD = 2**25  # bytes of columns that are kept after they were looked at
 
 stored(Rarity)
 
@@ -38,17 +41,66 @@ class Additivity:
     relative: float
 
 
+class Cells(Sequence[AnyArray]):
+    """The values of many rows, one column per entry, made when it is looked at; pickled or saved, they are a tuple."""
+
+    def __init__(self, reference: Data, rows: Data, players: Mapping[str, tuple[int, ...]], held: int = _HELD) -> None:
+        self._reference, self._rows, self._players, self._most = reference, rows, dict(players), held
+        self._members = tuple(players.values())
+        self._held: dict[int, AnyArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return tuple(self[k] for k in range(len(self))[j])
+        j = range(len(self))[j]
+        found = self._held.get(j)
+        if found is None:
+            found = frozen(cells_of(self._rows, self._members[j]))
+            while self._held and sum(column.nbytes for column in list(self._held.values())) + found.nbytes > self._most:
+                self._held.pop(next(iter(list(self._held))), None)  # several threads may look at once
+            self._held[j] = found
+        return found
+
+    def __iter__(self) -> Iterator[AnyArray]:
+        return (self[j] for j in range(len(self)))
+
+    def some(self, which: IntArray) -> tuple[tuple[AnyArray, ...], Later[Rarity]]:
+        """The values in some rows, and how unusual they are."""
+        rows = self._rows.take(which)
+        cells = tuple(cells_of(rows, members) for members in self._members)
+        return cells, Later(partial(rarity, self._reference, rows, self._players))
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return tuple, (list(self),)
+
+
+def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
+    """The values of a feature in the explained rows; those of a group in words."""
+    columns = [rows.schema.features[j].decode(rows.codes(j)) for j in members]
+    if len(columns) == 1:
+        return columns[0]
+    names = [rows.schema.names[j] for j in members]
+    said = [
+        ", ".join(f"{name} = {shown_value(column[i])}" for name, column in zip(names, columns, strict=True))
+        for i in range(len(rows))
+    ]
+    return np.array(said, dtype=object)
+
+
 @stored
 @dataclass(frozen=True, eq=False)
 class Entries:
     """What the entries of contributions stand for.
 
-    ``data`` holds, for each entry, its value in every row (for a group, those of its ``members`` in words), ``unusual``
-    how unusual the values are. ``hidden`` is the share of a row's absolute contributions that `Attribution.sparse` has
-    summed in the last entry.
+    ``data`` holds, for each entry, its value in every row (for a group, those of its ``members`` in words; of a large
+    table a column is made when it is looked at), ``unusual`` how unusual the values are. ``hidden`` is the share of a
+    row's absolute contributions that `Attribution.sparse` has summed in the last entry.
     """
 
-    data: tuple[AnyArray, ...]
+    data: Sequence[AnyArray]
     members: tuple[tuple[str, ...], ...] = ()
     unusual: Rarity | Later[Rarity] | None = None
     hidden: FloatArray | None = None
@@ -72,13 +124,13 @@ class Entries:
 
     def rows(self, which: IntArray) -> Entries:
         """Those of some rows."""
+        hidden = None if self.hidden is None else self.hidden[which]
+        if isinstance(self.data, Cells):  # of many rows, which are left alone for the sake of a few
+            data, unusual = self.data.some(which)
+            return replace(self, data=data, unusual=unusual, hidden=hidden)
         rare = self.rarity
-        return replace(
-            self,
-            data=tuple(column[which] for column in self.data),
-            unusual=None if rare is None else rare.rows(which),
-            hidden=None if self.hidden is None else self.hidden[which],
-        )
+        cells = tuple(column[which] for column in self.data)
+        return replace(self, data=cells, unusual=None if rare is None else rare.rows(which), hidden=hidden)
 
     def taken(self, places: Sequence[int], blank: int = 0) -> Entries:
         """Some of the entries, and so many more that stand for no feature."""
@@ -165,7 +217,7 @@ class Attribution(ByRow, options=AttributionOptions):
             object.__setattr__(self, "entries", replace(self.entries, members=alone))
 
     @property
-    def data(self) -> tuple[AnyArray, ...]:
+    def data(self) -> Sequence[AnyArray]:
         """For each entry, its value in every row."""
         return self.entries.data
 
@@ -182,12 +234,18 @@ class Attribution(ByRow, options=AttributionOptions):
     @property
     def additivity(self) -> Additivity:
         """How well base and contributions add up to the prediction, in the row where they do worst."""
-        residual = np.abs(self.residual)
-        sizes = np.abs(self.values).sum(axis=1) + np.abs(self.base) + np.abs(self.prediction)
-        shares = residual / np.where(sizes > 0, sizes, 1.0)
-        worst = int(np.argmax(shares)) if shares.size else 0
-        row = worst // max(shares[:1].size, 1)
-        return Additivity(row, float(residual.ravel()[worst]), float(shares.ravel()[worst]))
+        found: Additivity | None = None
+        for rows in row_blocks(self.values):
+            values, prediction = self.values[rows], self.prediction[rows]
+            residual = np.abs(prediction - self.base - values.sum(axis=1))
+            sizes = np.abs(values).sum(axis=1) + np.abs(self.base) + np.abs(prediction)
+            shares = residual / np.where(sizes > 0, sizes, 1.0)
+            worst = int(np.argmax(shares))  # NaN before all else
+            share = float(shares.ravel()[worst])
+            if found is None or share > found.relative or np.isnan(share) > np.isnan(found.relative):
+                row = rows.start + worst // shares[:1].size
+                found = Additivity(row, float(residual.ravel()[worst]), share)
+        return found or Additivity(0, 0.0, 0.0)
 
     @property
     def probability(self) -> Probability | None:
@@ -274,7 +332,7 @@ class Attribution(ByRow, options=AttributionOptions):
     @property
     def ranking(self) -> IntArray:
         """Positions of the features from largest to smallest mean absolute contribution, over all outputs."""
-        overall = np.abs(self.stacked()).mean(axis=(0, 2))
+        overall = sum_of_sizes(self.stacked()) / max(len(self) * len(self.output_names), 1)
         if self.entries.others is not None:  # no feature, so behind all of them
             overall[self.entries.others] = -1.0
         return np.asarray(np.argsort(-overall, kind="stable"), dtype=np.intp)

@@ -9,6 +9,7 @@ import csv
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,7 +45,7 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"__kind__": type(value).__name__, **fields}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) or (isinstance(value, Sequence) and not isinstance(value, str | bytes | list | range)):
         return {"__tuple__": [encode(item) for item in value]}
     if isinstance(value, list):
         return [encode(item) for item in value]

@@ -18,7 +18,7 @@ from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.models import Predictor
 from pellucid.reading.answer import Answer, watched
-from pellucid.reading.trees import Refusal, Trees, read_trees, tree_model
+from pellucid.reading.trees import EncodedRows, Refusal, Trees, read_trees, tree_model
 from pellucid.runner import Batch, Intervention, Run
 from pellucid.trees.convert import TreeModel
 from pellucid.trees.plain.choice import can_compile
@@ -71,7 +71,8 @@ class TreeAnswer(Answer):
 
         columns = np.flatnonzero(self._swept())
         points = self._points()[:, columns]
-        return curve_blocks(self.model.ensemble, columns, points, _Rows(self), watch=self.run)
+        rows = EncodedRows(self.model, self.predictor, self.data.frame, self.run.limits.portion_bytes)
+        return curve_blocks(self.model.ensemble, columns, points, rows, watch=self.run)
 
     def _swept(self) -> BoolArray:
         """Which of the columns that the trees compare are made from the features of the intervention."""
@@ -85,27 +86,9 @@ class TreeAnswer(Answer):
         table = row.scratch(n).fill(self.intervention.columns(slice(0, n), slice(0, 1)), n)
         return self.model.encode(self.predictor.dressed(as_frame(table, self.data.frame.names)))
 
-    def encoded(self, rows: slice) -> FloatArray:
-        """Some rows as the trees see them."""
-        return self.model.encode(self.predictor.dressed(self.data.frame.take(np.arange(len(self.data))[rows])))
-
     def _predictions(self, raw: FloatArray) -> FloatArray:
         """The explained outputs from the sums of the trees ``(variants, rows, sums)``."""
         flat = raw.reshape(-1, raw.shape[2])
         full = predictions(flat, self.read.link, self.predictor.width, self.predictor.raw_scale)
         assert full is not None, "other links are left to the model"
         return self.predictor.restrict(full).reshape(*raw.shape[:2], -1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows as a matrix of the trees' columns, of which a portion is made when it is needed."""
-
-    trees: TreeAnswer
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.trees.data), self.trees.model.ensemble.n_features
-
-    def __getitem__(self, rows: slice) -> FloatArray:
-        return self.trees.encoded(rows)

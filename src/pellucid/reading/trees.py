@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.data.frames.frame import Frame
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -70,12 +72,58 @@ class OutputTrees:
 
 
 @dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """Rows as a matrix of the columns that trees compare, of which a portion is made when it is needed: the ``whole``
+    of many rows is made only for what cannot do without.
+    """
+
+    model: TreeModel
+    predictor: Predictor
+    frame: Frame
+    at_once: int  # bytes of the table
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.frame), self.model.ensemble.n_features
+
+    @cached_property
+    def whole(self) -> FloatArray:
+        """All rows."""
+        return self._encoded(self.frame)
+
+    def _parts(self, rows: int) -> list[slice]:
+        """Few enough rows at a time to make no large copies of the table, which may be wider than the matrix."""
+        return list(portions(rows, len(self.frame.names), most=self.at_once))
+
+    def __getitem__(self, rows: slice | IntArray) -> FloatArray:
+        if "whole" in vars(self) or len(self._parts(len(self.frame))) == 1:
+            return self.whole[rows]
+        chosen = np.arange(*rows.indices(len(self.frame))) if isinstance(rows, slice) else rows
+        parts = self._parts(len(chosen))
+        if len(parts) == 1:
+            return self._encoded(self.frame.take(chosen))
+        found = np.empty((len(chosen), self.shape[1]))
+        for part in parts:
+            found[part] = self._encoded(self.frame.take(chosen[part]))
+        return found
+
+    def _encoded(self, frame: Frame) -> FloatArray:
+        return self.model.encode(self.predictor.dressed(frame))
+
+
+@dataclass(frozen=True, eq=False)
 class TreeRows:
     """The trees of the explained outputs, and some rows as they see them."""
 
     outputs: OutputTrees
-    matrix: FloatArray
+    rows: EncodedRows
     read: Trees
+
+    @property
+    def matrix(self) -> FloatArray:
+        """All of the rows at once."""
+        return self.rows.whole
 
     @property
     def trees(self) -> TreeModel:
@@ -129,10 +177,10 @@ def _explained(predictor: Predictor, rows: Data, data: Data, run: Run, some: Int
     found = read_trees(run, predictor, data)
     if isinstance(found, Refusal):
         return found
-    matrix = found.model.encode(predictor.dressed(rows.frame))
+    encoded = EncodedRows(found.model, predictor, rows.frame, run.limits.contribution_bytes)
     every = len(some) == len(rows)
     full = run.predict(predictor, rows if every else rows.take(some), full=True)
-    raw = predict(found.model.ensemble, matrix if every else matrix[some])
+    raw = predict(found.model.ensemble, encoded.whole if every else encoded[some])
     apart = _apart(found.model, found.link, raw, full, predictor)
     if not apart <= _AGREE:
         return _unlike(predictor, apart)
@@ -140,9 +188,9 @@ def _explained(predictor: Predictor, rows: Data, data: Data, run: Run, some: Int
     if isinstance(outputs, Refusal):
         return outputs
     if not every:
-        return TreeRows(outputs, matrix, found)
+        return TreeRows(outputs, encoded, found)
     own = predictor.restrict(full) if outputs.link == "identity" else raw @ outputs.weight.T + outputs.shift
-    return ExplainedTrees(outputs, matrix, found, own)
+    return ExplainedTrees(outputs, encoded, found, own)
 
 
 def read_trees(run: Run, predictor: Predictor, data: Data) -> Trees | Refusal:

@@ -32,7 +32,7 @@ from pellucid.report.sections import (
 from pellucid.report.short import short_sections, shortened, standing_section
 from pellucid.report.stand_in import surrogate_section
 from pellucid.report.why import Why, contributions_of, find_why, row_sections
-from pellucid.report.work import Step, Work, to_permute, unaided
+from pellucid.report.work import REPORT_ROWS, Step, Work, looked_at, to_permute, unaided
 from pellucid.words import counted, listed
 
 if TYPE_CHECKING:
@@ -51,15 +51,18 @@ def build(
     rows: Sequence[int] | None = None,
     detail: str = "short",
     progress: Step | None = None,
+    most_rows: int = REPORT_ROWS,
 ) -> Document:
     """The content of a report as plain data, which `write` turns into a page.
 
     ``top`` is the number of features whose effects are shown, ``rows`` are positions of rows to explain besides
     the typical and the extreme ones, ``detail`` is ``"short"`` or ``"full"``; ``progress(step, done, total)`` is called
-    before every step and once at the end. An interruption (Ctrl-C) is raised, not turned into a partial report.
+    before every step and once at the end. Of more than ``most_rows`` rows so many are looked at, drawn at random. An
+    interruption (Ctrl-C) is raised, not turned into a partial report.
     """
     top, brief = whole("top", top), one_of("detail", detail, DETAILS) == "short"
-    asked, explainer = check_rows(explainer, rows), unaided(explainer)
+    every = unaided(explainer)
+    explainer, asked = looked_at(every, check_rows(explainer, rows), most_rows)
     work = Work((7 if brief else 13) + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     performance = measured(explainer, work)
@@ -78,7 +81,7 @@ def build(
         chapters, structure = _structure(explainer, importance, why, work)
         sections = [
             model_section(explainer, performance, brief=False),
-            data_section(explainer),
+            data_section(explainer, len(every.data)),
             trust,
             chapters["matters"],
             effect_section(effects),
@@ -101,7 +104,7 @@ def build(
     return {
         "title": title or heading(explainer.predictor.name),
         "detail": detail,
-        "facts": facts(explainer),
+        "facts": facts(explainer, len(every.data)),
         "alarm": _alarm(known),
         "findings": findings,
         "sections": sections,

@@ -28,24 +28,30 @@ _LEVELS = 5
 _LONGEST = 60
 
 
-def facts(explainer: Explainer) -> list[Plain]:
-    """What stands below the title."""
+def facts(explainer: Explainer, rows: int) -> list[Plain]:
+    """What stands below the title; ``rows`` are all there are."""
     predictor, data = explainer.predictor, explainer.data
     return [
         {"label": "Model", "value": model_name(predictor.name, predictor.library)},
         {"label": "Task", "value": _task(explainer)},
         {"label": "Explained", "value": _explained(explainer)},
-        {"label": "Rows", "value": f"{len(data):,}"},
+        {"label": "Rows", "value": f"{rows:,}{_some(explainer, rows)}"},
         {"label": "Features", "value": f"{len(data.schema.features):,}"},
     ]
 
 
-def data_section(explainer: Explainer) -> Plain:
+def _some(explainer: Explainer, rows: int) -> str:
+    """How many of the rows the report looks at, where that is not all."""
+    seen = len(explainer.data)
+    return "" if seen == rows else f" ({seen:,} of them, drawn at random, are in this report)"
+
+
+def data_section(explainer: Explainer, rows: int) -> Plain:
     """A line per feature: what it is, what values it has, how much of it is missing."""
     data = explainer.data
     gaps = [feature.name for feature in data.schema.features if feature.missing > 0]
     still = [feature.name for feature in data.schema.features if feature.distinct < 2]
-    intro = [f"{len(data):,} rows, {counted(len(data.schema.features), 'feature')}."]
+    intro = [f"{rows:,} rows{_some(explainer, rows)}, {counted(len(data.schema.features), 'feature')}."]
     if gaps:
         intro.append(f"Values are missing in {listed(gaps)}.")
     if still:
@@ -54,9 +60,9 @@ def data_section(explainer: Explainer) -> Plain:
         )
     if data.weighted:
         intro.append("Rows count by their weights.")
-    rows = [_row(feature) for feature in data.schema.features]
+    lines = [_row(feature) for feature in data.schema.features]
     head = ["Feature", "Kind", "Values", "Missing", "Distinct values"]
-    return section("data", "The data", intro, table=table(head, rows, shown=_SHOWN, what="features"))
+    return section("data", "The data", intro, table=table(head, lines, shown=_SHOWN, what="features"))
 
 
 def _row(feature: Feature) -> list[str]:

@@ -8,7 +8,7 @@ many coalitions of features for the individual rows as are left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -92,6 +92,7 @@ class Work:
 
 
 MODEL_ROWS = 200_000  # what follows adds up to this, with room for checks
+REPORT_ROWS = 250_000  # of the data
 LOOKED = 20_000  # rows whose predictions are compared
 _PROBE = 20_000  # model rows for the first question, which shows whether the model has to be asked
 _SHARE = 75_000  # model rows for the sample, and as many for the individual rows
@@ -181,6 +182,27 @@ def unaided(explainer: Explainer) -> Explainer:
     return other
 
 
+def looked_at(explainer: Explainer, asked: Sequence[int], most: int = REPORT_ROWS) -> tuple[Explainer, list[int]]:
+    """The same model with at most so many of the rows, drawn at random, those that were ``asked`` for among them, and
+    where these are: no number of a report that is worth printing changes with more, only its time.
+    """
+    data = explainer.data
+    counting = np.flatnonzero(data.weights > 0)
+    if len(counting) <= most:
+        return explainer, list(asked)
+    drawn = explainer._run("report").generator("report.rows").choice(counting, most, replace=False, shuffle=False)
+    rows = np.union1d(drawn, np.asarray(asked, dtype=np.intp))
+    return with_rows(explainer, rows), np.searchsorted(rows, np.asarray(asked, dtype=np.intp)).tolist()
+
+
+def with_rows(explainer: Explainer, rows: IntArray) -> Explainer:
+    """The same model with some of the rows."""
+    other = copy(explainer)
+    other._known = {}  # what is known of other rows
+    other.data = explainer.data.take(rows)
+    return other
+
+
 def to_permute(explainer: Explainer, model_rows: int = _PERMUTED, fewest: int = _FEWEST_PERMUTED) -> Explainer:
     """The same model with so many of the rows, evenly spaced, that permuting every feature five times is affordable."""
     return focused(explainer, max(model_rows // (5 * len(explainer.data.schema.players())), fewest))
@@ -191,9 +213,7 @@ def focused(explainer: Explainer, most: int, output: str | None = None) -> Expla
     rows, outputs = spread(explainer, most), explainer.predictor.output_names
     if len(rows) == len(explainer.data) and output in (None, *outputs[: len(outputs) == 1]):
         return explainer
-    other = copy(explainer)
-    other._known = {}  # what is known of other rows and outputs
-    other.data = explainer.data.take(rows)
+    other = with_rows(explainer, rows)
     if output is not None:
         other.predictor = copy(explainer.predictor)
         other.predictor._outputs = explainer.predictor._outputs.chosen(output)

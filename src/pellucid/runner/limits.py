@@ -21,6 +21,7 @@ class Limits:
     sums_held: int = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
     sums_at_once: int = 2**16  # predictions made at once, so that they stay in the caches
     portion_bytes: int = 64 * 2**20  # of rows and results that go through the trees at once
+    contribution_bytes: int = 2**19  # of rows and contributions that a thread works on at once, beside the results
     share_blocks: int = 64  # at most so many per call of a kernel: their rows and results stay in the cache
     tree_bytes: int = 32 * 2**20  # of nodes and steps held at once
     table_bytes: int = 64 * 2**20  # of what every row needs of the trees and the background

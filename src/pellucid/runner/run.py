@@ -343,6 +343,8 @@ class _Desks:
         if not isinstance(job.base, slice):
             return _answer(*self.parcel(job), ask)
         repeats = job.variants.stop - job.variants.start
+        if repeats == 1 and not job.spec.features and (job.n < len(self._frame) or self._frame.made):
+            return ask(self._frame.lent(job.base).native, job.n)  # no workspace to write into
         scratch, capacity = self._borrow(job.base, repeats)
         answer = ask(job.spec.fill(scratch, job.variants, job.rows, job.n), job.n)
         self._free.append((job.base, capacity, scratch))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import comb
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from pellucid.errors import InputError
 from pellucid.trees import plain
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.quadrature import Index
-from pellucid.trees.rows import Alone, Watch, dense
+from pellucid.trees.rows import Alone, Places, Watch, dense, portions
 
 Game = Literal["path", "marginal"]
 KEPT_BYTES = 160 * 2**20  # of programs and tables that a game keeps for its next rows
@@ -100,35 +101,46 @@ class TreeGame:
         """The value of the game without players."""
         return self._once("base", self._base)
 
-    def attribute(self, X: AnyArray, *, interactions: Index | None = None, run: Watch | None = None) -> Attributed:
-        """Exact Shapley values of the rows of X, and the interactions of an index."""
+    def attribute(
+        self, X: AnyArray, *, interactions: Index | None = None, run: Watch | None = None, into: Places | None = None
+    ) -> Attributed:
+        """Exact Shapley values of the rows of X, and the interactions of an index; ``into`` says where values go that
+        have no interactions beside them.
+        """
         if interactions is not None:
             _check_room(X.shape[0], self.count, self.ensemble.n_outputs)
-        values = self.indices(X, "shapley", 1, run)
+        values = self.indices(X, "shapley", 1, run, into if interactions is None else None)
         if interactions is None:
             return Attributed(values, self.base, None)
         sums = self.indices(X, "banzhaf", 1, run) if interactions == "banzhaf" else values
         return Attributed(values, self.base, square(self.indices(X, interactions, 2, run), sums))
 
-    def indices(self, X: AnyArray, index: Index, order: int, run: Watch | None = None) -> FloatArray:
-        """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``."""
+    def indices(
+        self, X: AnyArray, index: Index, order: int, run: Watch | None = None, into: Places | None = None
+    ) -> FloatArray:
+        """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``, which go where
+        ``into`` says.
+        """
         watch = run or Alone()
+        places = into or Places.of(X.shape[0], comb(self.count, order), self.ensemble.n_outputs)
         try:
             if not self._compiled:
-                return self._plain(self.ensemble, X, index, order, watch)
-            return (self._path if self._background is None else self._marginal)(X, index, order, watch)
+                self._plain(self.ensemble, X, index, order, watch, places)
+            else:
+                (self._path if self._background is None else self._marginal)(X, index, order, watch, places)
         finally:
             watch.close()
+        return places.values
 
-    def _path(self, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+    def _path(self, X: AnyArray, index: Index, order: int, watch: Watch, places: Places) -> None:
         from pellucid.trees.path_game import path_programs, path_values
 
         make = partial(path_programs, self.ensemble, self._players, index, order)
         options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
         kept = partial(self._keeping, ("programs", index, order), make)
-        return path_values(self.ensemble, X, self._players, **options, programs=kept)
+        path_values(self.ensemble, X, self._players, **options, programs=kept, into=places)
 
-    def _marginal(self, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+    def _marginal(self, X: AnyArray, index: Index, order: int, watch: Watch, places: Places) -> None:
         from pellucid.trees.marginal_game import marginal_tables, marginal_values
 
         background = self._background
@@ -138,10 +150,10 @@ class TreeGame:
         few = self._once(("few", order), lambda: self._fit(background.shape[0], order))
         flat = self._once(("flat", order), lambda: self.ensemble if few.all() else _some(self.ensemble, few))
         kept = partial(self._keeping, ("tables", index, order), partial(marginal_tables, flat, *against, **options))
-        values = marginal_values(flat, X, *against, **options, tables=kept)
+        marginal_values(flat, X, *against, **options, tables=kept, into=places)
         if not few.all():
-            values += self._deep(_some(self.ensemble, ~few), X, index, order, watch)
-        return values
+            walked = self._plain if order > 2 else self._deep
+            walked(_some(self.ensemble, ~few), X, index, order, watch, places)
 
     def _fit(self, background: int, order: int) -> BoolArray:
         """Which trees are answered by tables; the others by walks with every background row."""
@@ -151,21 +163,31 @@ class TreeGame:
             return np.zeros(len(self.ensemble.roots), dtype=np.bool_)
         return fits(self.ensemble, self._players, background, order)
 
-    def _plain(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+    def _plain(
+        self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch, places: Places
+    ) -> None:
         options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
         if self._background is None:
-            return plain.path_values(ensemble, X, self._players, **options)
-        return plain.marginal_values(ensemble, X, self._background, self._weights, self._players, **options)
+            found = plain.path_values(ensemble, X, self._players, **options)
+        else:
+            found = plain.marginal_values(ensemble, X, self._background, self._weights, self._players, **options)
+        places.add(slice(None), slice(None), found)
 
-    def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
-        from pellucid.trees.marginal_deep import deep_marginal_values
+    def _deep(
+        self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch, places: Places
+    ) -> None:
+        from pellucid.trees.marginal_deep import deep_marginal_values, plan_walks
 
-        if order > 2:
-            return self._plain(ensemble, X, index, order, watch)
-        X, background = (dense(table, slice(0, None), self._fill) for table in (X, self._background))
-        return deep_marginal_values(
-            ensemble, X, background, self._weights, self._players, index=index, order=order, watch=watch
-        )
+        background = dense(self._background, slice(0, None), self._fill)
+        against: Any = (background, self._weights, self._players)
+        cells = self.ensemble.n_features + self.count**order * self.ensemble.n_outputs
+        parts = list(portions(X.shape[0], cells, most=watch.threads * watch.limits.contribution_bytes))
+        sizes = (rows.stop - rows.start for rows in parts)
+        plan_walks(ensemble, background, self._weights, self.count, sizes, watch)
+        for rows in parts:
+            part = dense(X, rows, self._fill)
+            options: Any = {"index": index, "order": order, "watch": watch, "planned": True}
+            places.add(rows, slice(None), deep_marginal_values(ensemble, part, *against, **options))
 
     def _base(self) -> FloatArray:
         against: Any = (self.ensemble, self._background, self._weights)

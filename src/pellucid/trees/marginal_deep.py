@@ -7,7 +7,7 @@ background rows, but not with two to the number of players of a leaf, as tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,12 @@ def deep_marginal_values(
     index: Index = "shapley",
     order: int = 1,
     watch: Watch | None = None,
+    planned: bool = False,
 ) -> FloatArray:
-    """``(rows, players, outputs)``; with ``order=2`` one column per pair (see `coalitions`) instead."""
+    """``(rows, players, outputs)``; with ``order=2`` one column per pair (see `coalitions`) instead.
+
+    ``planned`` says that the watch knows of this work.
+    """
     count = int(np.max(players, initial=-1)) + 1
     phi = np.zeros((len(X), count, count if order == 2 else 1, ensemble.n_outputs))
     nodes = ensemble.nodes
@@ -70,18 +74,35 @@ def deep_marginal_values(
                 part = np.ascontiguousarray(X[rows])  # compiled for one order in memory
                 deep_marginal(columns, nodes.sets, nodes.value, *which, part, *rest, room, path, phi[rows])
 
-            _share_rows(work, len(X), Alone() if watch is None else watch)
+            _share_rows(work, len(X), Alone() if watch is None else watch, planned)
     if order == 1:
         return phi[:, :, 0]
     low, high = coalitions(count, 2).T
     return np.asarray(phi[:, low, high] + phi[:, high, low])  # a pair was added at one of its places
 
 
-def _share_rows(work: Callable[[slice], None], n: int, watch: Watch) -> None:
+def plan_walks(
+    ensemble: TreeEnsemble,
+    background: FloatArray,
+    weights: FloatArray | None,
+    count: int,
+    portions: Iterable[int],
+    watch: Watch,
+) -> None:
+    """Tells the watch of the work of several portions of rows."""
+    batches = len(list(_batches(ensemble))) * len(list(_background(background, weights, count)))
+    watch.plan(batches * sum(_steps(n, watch) for n in portions))
+
+
+def _steps(n: int, watch: Watch) -> int:
+    return -(-n // _SHARE_ROWS) * watch.limits.share_blocks
+
+
+def _share_rows(work: Callable[[slice], None], n: int, watch: Watch, planned: bool) -> None:
     """Calls ``work(rows)`` for a few rows at a time; a row is far more work than a block of rows is elsewhere."""
-    steps = -(-n // _SHARE_ROWS) * watch.limits.share_blocks
+    steps = _steps(n, watch)
     if n > 0:
-        share_out(lambda first, end: work(slice(first * n // steps, end * n // steps)), steps, watch)
+        share_out(lambda first, end: work(slice(first * n // steps, end * n // steps)), steps, watch, planned=planned)
 
 
 def _coefficients(index: Index, order: int, players: int) -> FloatArray:

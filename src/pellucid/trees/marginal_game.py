@@ -23,7 +23,7 @@ from pellucid.trees.kernels.marginal_tables import fill_pairs, fill_players, fil
 from pellucid.trees.kernels.measure import INNER, MOST
 from pellucid.trees.predict import predict
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import Alone, Watch, dense, portions, share_out, shares_of
+from pellucid.trees.rows import Alone, Places, Watch, blocks_of, dense, portions, share_out, shares_of
 from pellucid.trees.sizes import MOST_PLAYERS, tree_measures
 from pellucid.trees.table_program import TableProgram, TableSizes
 
@@ -105,25 +105,27 @@ def marginal_values(
     fill: float = 0.0,
     watch: Watch | None = None,
     tables: Callable[[], Iterable[Tables]] | None = None,
+    into: Places | None = None,
 ) -> FloatArray:
     """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple (see `coalitions`) instead.
 
-    ``tables`` gives what `marginal_tables` would, where it has been kept.
+    ``tables`` gives what `marginal_tables` would, where it has been kept; ``into`` says where the results go.
     """
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     columns = comb(int(players.max(initial=-1)) + 1, order)
-    values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
+    places = Places.of(X.shape[0], columns, ensemble.n_outputs) if into is None else into
     made = (
         marginal_tables(ensemble, background, weights, players, index=index, order=order, fill=fill, watch=watch)
         if tables is None
         else tables()
     )
     for some in made:
-        for rows in portions(X.shape[0], len(players) + columns, watch.limits):
-            values[rows, :, some.output] += _read(ensemble, some, dense(X, rows, fill), columns, watch)
+        watch.plan(blocks_of(X.shape[0]))
+        for rows in portions(X.shape[0], len(players) + columns, most=watch.threads * watch.limits.contribution_bytes):
+            places.add(rows, some.output, _read(ensemble, some, dense(X, rows, fill), columns, watch))
         del some  # before the next are filled
-    return values
+    return places.values
 
 
 def marginal_base(
@@ -190,7 +192,7 @@ def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, wat
             lanes,
         )
 
-    share_out(work, len(blocked), watch)
+    share_out(work, len(blocked), watch, planned=True)
     return from_blocks(phi, len(X))
 
 

@@ -24,7 +24,7 @@ from pellucid.trees.kernels.path_pairs import path_triples
 from pellucid.trees.kernels.predict import expectations
 from pellucid.trees.predict import columns_of
 from pellucid.trees.quadrature import Index, Quadrature, quadrature
-from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
+from pellucid.trees.rows import Alone, Places, Watch, blocks_of, dense, portions, share_out
 from pellucid.trees.sizes import tree_measures
 
 _PROGRAM_BYTES = 32 * 2**20  # of steps and constants held at once
@@ -65,7 +65,7 @@ class Program:
         arrays = (self.steps, self.constants, self.starts, self.links)
         return sum(each.nbytes for each in arrays if each is not None)
 
-    def add(self, nodes: Nodes, X: FloatArray, out: FloatArray, n: int, watch: Watch) -> None:
+    def add(self, nodes: Nodes, X: FloatArray, out: FloatArray, n: int, watch: Watch, *, planned: bool = False) -> None:
         """Adds the indices of ``n`` rows, in blocks, to ``out`` (blocks, players or pairs, ROWS)."""
         rule, points, lanes = self.batch.rule, self.batch.points, lanes_of(n)
         pairs = self.links is not None
@@ -79,7 +79,7 @@ class Program:
             else:
                 path_shapley(self.steps, self.starts, self.constants, *rest)
 
-        share_out(work, len(X), watch)
+        share_out(work, len(X), watch, planned=planned)
 
 
 def path_programs(ensemble: TreeEnsemble, players: IntArray, index: Index, order: int) -> Iterator[Program]:
@@ -98,29 +98,35 @@ def path_values(
     fill: float = 0.0,
     watch: Watch | None = None,
     programs: Callable[[], Iterable[Program]] | None = None,
+    into: Places | None = None,
 ) -> FloatArray:
     """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple of players instead.
 
-    ``programs`` gives what `path_programs` would, where it has been kept.
+    ``programs`` gives what `path_programs` would, where it has been kept; ``into`` says where the results go.
     """
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
+    columns, rows_in_all = comb(count, order), X.shape[0]
+    places = Places.of(rows_in_all, columns, ensemble.n_outputs) if into is None else into
     if order == 3:
-        return _triples(ensemble, X, players, count, index, fill, watch)
+        _triples(ensemble, X, players, columns, index, fill, watch, places)
+        return places.values
     if programs is None:
         programs = partial(path_programs, ensemble, players, index, order)
-    columns = comb(count, order)
-    values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
-    for rows in portions(X.shape[0], len(players) + columns * ensemble.n_outputs, watch.limits):
+    cells = len(players) + columns * ensemble.n_outputs
+    most = watch.threads * watch.limits.contribution_bytes
+    for rows in portions(rows_in_all, cells, most=most):
         blocked = into_blocks(dense(X, rows, fill), spare=1)
-        n = rows.stop - rows.start
+        n, first = rows.stop - rows.start, rows.start == 0
         phi = [empty_blocks(n, columns) for _ in range(ensemble.n_outputs)]
         for program in programs():
-            program.add(ensemble.nodes, blocked, phi[program.batch.output], n, watch)
+            if first:  # for all portions: how many programs there are is known only when they have been made
+                watch.plan(blocks_of(rows_in_all))
+            program.add(ensemble.nodes, blocked, phi[program.batch.output], n, watch, planned=True)
         for k, part in enumerate(phi):
-            values[rows, :, k] = from_blocks(part, n)
-    return values
+            places.add(rows, k, from_blocks(part, n))
+    return places.values
 
 
 def path_base(ensemble: TreeEnsemble) -> FloatArray:
@@ -181,14 +187,19 @@ def _pair_program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
 
 
 def _triples(
-    ensemble: TreeEnsemble, X: AnyArray, players: IntArray, count: int, index: Index, fill: float, watch: Watch
-) -> FloatArray:
-    values = np.zeros((X.shape[0], comb(count, 3), ensemble.n_outputs))
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    players: IntArray,
+    columns: int,
+    index: Index,
+    fill: float,
+    watch: Watch,
+    places: Places,
+) -> None:
     for batch in _batches(ensemble, players, index, 3):
-        for rows in portions(X.shape[0], len(players) + values.shape[1], watch.limits):
+        for rows in portions(X.shape[0], len(players) + columns, most=watch.threads * watch.limits.contribution_bytes):
             part = np.ascontiguousarray(dense(X, rows, fill))
-            values[rows, :, batch.output] += _some_triples(ensemble.nodes, batch, players, part, values.shape[1], watch)
-    return values
+            places.add(rows, batch.output, _some_triples(ensemble.nodes, batch, players, part, columns, watch))
 
 
 def _some_triples(

@@ -140,5 +140,9 @@ class ArrowFrame(frame.Frame):
     def from_columns(self, columns: Sequence[Any]) -> Self:
         return type(self)(pa.Table.from_arrays(list(columns), schema=self.table.schema))
 
+    def alike(self, other: frame.Frame) -> bool:
+        same = isinstance(other, ArrowFrame) and other.table.schema.equals(self.table.schema)
+        return same and not any(pa.types.is_dictionary(kind) for kind in self.table.schema.types)
+
     def select(self, positions: Sequence[int]) -> Self:
         return type(self)(self.table.select(list(positions)))

@@ -37,6 +37,7 @@ class Frame(ABC):
 
     kind: ClassVar[str]
     names: tuple[str, ...]
+    made: bool = False  # for one question: nobody else looks at it
 
     @property
     @abstractmethod
@@ -74,6 +75,10 @@ class Frame(ABC):
     def take(self, rows: IntArray) -> Self:
         """The rows at the given positions, in memory of their own; row labels are not kept."""
 
+    def lent(self, rows: slice) -> Self:
+        """Some rows to be handed to a model: in memory of their own, unless the table was made for it."""
+        return self.take(np.arange(rows.start, rows.stop))
+
     @abstractmethod
     def head(self, n: int) -> Self:
         """The first ``n`` rows, without copying where the library allows."""
@@ -89,6 +94,13 @@ class Frame(ABC):
     @abstractmethod
     def select(self, positions: Sequence[int]) -> Self:
         """The columns at the given positions, in that order."""
+
+    def alike(self, other: Frame) -> bool:
+        """Whether another table has the same columns in the same order and of the same types, so that it can stand for
+        one of this kind as it is; where a column holds objects, its cells are its types.
+        """
+        del other
+        return False
 
     def scratch(self, repeats: int) -> Scratch:
         """A private workspace holding this table ``repeats`` times, one below the other."""

@@ -127,14 +127,27 @@ class NumpyFrame(Frame):
     def from_columns(self, columns: Sequence[AnyArray]) -> Self:
         return self._holding(np.stack(columns, axis=1).astype(self.array.dtype, copy=False))
 
+    def holding(self, matrix: AnyArray) -> Self:
+        """Rows of numbers as a table of this dtype, made for one question."""
+        other = self._holding(matrix.astype(self.array.dtype, order="C", copy=False))
+        other.made = True
+        return other
+
+    def lent(self, rows: slice) -> Self:
+        return self._holding(self.array[rows]) if self.made else super().lent(rows)
+
     def adopt(self, other: NumpyFrame) -> Self:
         """The rows of another matrix of the same columns and dtype."""
         return self._holding(other.array.copy())
 
+    def alike(self, other: Frame) -> bool:
+        same = isinstance(other, NumpyFrame) and other.names == self.names and other.array.dtype == self.array.dtype
+        return same and self.array.dtype.kind != "O"
+
     def _holding(self, array: AnyArray) -> Self:
         """The same columns with other rows; their names have been checked."""
         other = copy(self)
-        other.array = array
+        other.array, other.made = array, False
         return other
 
     def select(self, positions: Sequence[int]) -> Self:

@@ -153,6 +153,12 @@ class PandasFrame(frame.Frame):
     def select(self, positions: Sequence[int]) -> Self:
         return type(self)(self.table.iloc[:, list(positions)])
 
+    def alike(self, other: frame.Frame) -> bool:
+        if not isinstance(other, PandasFrame) or list(other.table.columns) != list(self.table.columns):
+            return False
+        own, theirs = list(self.table.dtypes), list(other.table.dtypes)
+        return own == theirs and not any(dtype.kind == "O" for dtype in own if isinstance(dtype, np.dtype))
+
     def scratch(self, repeats: int) -> frame.Scratch:
         dtypes = set(self.table.dtypes)
         if len(dtypes) == 1 and isinstance(dtype := dtypes.pop(), np.dtype) and dtype.kind in "fiu":

@@ -86,6 +86,10 @@ class PolarsFrame(Frame):
         named = [column.alias(name) for name, column in zip(self.names, columns, strict=True)]
         return type(self)(pl.DataFrame(named))
 
+    def alike(self, other: Frame) -> bool:
+        same = isinstance(other, PolarsFrame) and list(other.table.schema.items()) == list(self.table.schema.items())
+        return same and not any(dtype in (pl.Object, pl.Categorical) for dtype in self.table.dtypes)
+
     def select(self, positions: Sequence[int]) -> Self:
         return type(self)(pl.DataFrame([self.table.to_series(j) for j in positions]))
 

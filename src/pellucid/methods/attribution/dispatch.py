@@ -28,6 +28,8 @@ from pellucid.reading import Asked, SumRows, TreeRows, read
 from pellucid.reading.trees import Refusal
 from pellucid.runner import Run
 
+COPIED = 2**22  # bytes of rows to explain that are copied: a result is safe from what becomes of these later
+
 Method = Literal["auto", "exact", "kernel", "permutation", "tree", "linear"]
 GameName = Literal["marginal", "path", "conditional"]
 Scale = Literal["auto", "probability", "log-odds"]
@@ -77,7 +79,7 @@ class Request:
         limits = {name: asked.pop(name) for name in ("budget", "tolerance", "interactions", "sparse", "proxy")}
         effort = Effort(method="auto" if method in ("tree", "linear") else method, **limits)
         _check_sparse(effort, method, game)
-        explained, players = data.rows(rows), data.schema.players()
+        explained, players = data.rows(rows, copied=COPIED), data.schema.players()
         return cls(_on_scale(predictor, asked["scale"]), data, explained, players, effort=effort, **asked)
 
 
@@ -211,6 +213,7 @@ def _remedy(predictor: Predictor, refusal: Refusal) -> str:
 def _asked(request: Request, refusal: Refusal) -> Solved:
     """The contributions by asking the model."""
     predictor, run = request.predictor, request.run
+    request = replace(request, rows=request.rows.held())
     # In the order of their names, so that the random numbers do not depend on the order of the columns.
     names = list(request.players)
     by_name = sorted(range(len(names)), key=names.__getitem__)

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
-from pellucid.explanations.attribution import Entries, Reference, shown_value
+from pellucid.explanations.attribution import Cells, Entries, Reference, cells_of
 from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.later import Later
-from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Request, Scale, answer
+from pellucid.methods.attribution.dispatch import COPIED, Conditional, GameName, Method, Request, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -143,24 +143,12 @@ def reference_of(rows: int, se: FloatArray | None, among: int, name: str = "") -
 
 def entries_of(data: Data, rows: Data, players: Players) -> Entries:
     """What the players stand for in the explained rows, and how unusual their values are among the data."""
+    referred = rows.lean and 8 * len(rows) * len(rows.columns) > COPIED
     return Entries(
-        tuple(cells_of(rows, members) for members in players.values()),
+        Cells(data, rows, players) if referred else tuple(cells_of(rows, members) for members in players.values()),
         tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
         Later(partial(rarity, data, rows, players)),
     )
-
-
-def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
-    """The values of a feature in the explained rows; those of a group in words."""
-    columns = [rows.schema.features[j].decode(rows.codes(j)) for j in members]
-    if len(columns) == 1:
-        return columns[0]
-    names = [rows.schema.names[j] for j in members]
-    said = [
-        ", ".join(f"{name} = {shown_value(column[i])}" for name, column in zip(names, columns, strict=True))
-        for i in range(len(rows))
-    ]
-    return np.array(said, dtype=object)
 
 
 def _checked(request: Request, result: Attribution, read: TreeRows | SumRows | Asked) -> Attribution:

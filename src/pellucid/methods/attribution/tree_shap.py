@@ -33,6 +33,7 @@ from pellucid.models import Predictor
 from pellucid.reading.trees import OutputTrees, TreeRows
 from pellucid.runner import Run
 from pellucid.trees.convert import TreeModel
+from pellucid.trees.rows import Places
 
 if TYPE_CHECKING:
     from pellucid.trees.engine import TreeGame
@@ -51,15 +52,21 @@ def tree_shap(
 ) -> Solved:
     """Contributions of the players in each row, by the tree engine; without a background in the path game."""
     game, present = _game(predictor, explained.outputs, background, players, run)
-    found = game.attribute(explained.matrix, interactions=interactions, run=run)
-    values, pairs = spread_out(found.values, present, len(players), axes=1), found.interactions
-    if pairs is not None:
-        pairs = spread_out(pairs, present, len(players), axes=2)
+    rows: Any = explained.rows  # as good as a matrix to whoever takes portions of it
+    if interactions is None:
+        places = Places.of(rows.shape[0], len(players), game.ensemble.n_outputs, present)
+        found, pairs = game.attribute(rows, run=run, into=places), None
+        values, sums = found.values, places.sums()
+    else:
+        found = game.attribute(explained.matrix, interactions=interactions, run=run)
+        assert found.interactions is not None
+        values, sums = spread_out(found.values, present, len(players), axes=1), found.values.sum(axis=1)
+        pairs = spread_out(found.interactions, present, len(players), axes=2)
     return Solved(
         Estimate(
             "tree",
             values,
-            np.zeros(values.shape),
+            np.broadcast_to(0.0, values.shape),
             pairs,
             settings={
                 "link": explained.link,
@@ -67,7 +74,7 @@ def tree_shap(
             },
         ),
         base=np.asarray(found.base),
-        prediction=found.base + found.values.sum(axis=1),
+        prediction=np.add(sums, found.base, out=sums),
         scale=explained.scale,
         background=0 if background is None else len(background),
     )

@@ -156,7 +156,8 @@ class Answers:
         return [self._known[place] for place in places]
 
     def _asked(self, part: list[tuple[Drawn, IntArray]]) -> FloatArray:
-        rows = np.concatenate([drawn.codes(which) for drawn, which in part])
+        parts = [drawn.codes(which) for drawn, which in part]
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return self.same.answers(self._run.predict(self._predictor, self._data.of_codes(rows), full=True))
 
     def _places(self, drawn: Drawn, new: list[tuple[Drawn, IntArray]], coming: dict[int, int]) -> IntArray:

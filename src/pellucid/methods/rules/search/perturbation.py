@@ -177,7 +177,10 @@ class FromData(OfRows):
         for number, (base, donors, used) in enumerate(parts):
             here = np.flatnonzero(place[:, 0] == number)
             element = place[here, 1]
-            out[here] = codes[base[element]]
+            if len(here) == len(place):  # straight to where they belong
+                np.take(codes, base[element], axis=0, out=out, mode="clip")
+            else:
+                out[here] = codes[base[element]]
             for column, q in enumerate(used.tolist()):
                 changed = bits[here, q] & (donors[element, column] >= 0)
                 for j in self._sources.members[self._space.predicates[q].player]:
