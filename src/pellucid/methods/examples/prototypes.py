@@ -81,7 +81,7 @@ def prototypes(
     free = space.allowed.copy()
     free[chosen.chosen] = False
     witness = chosen.witness(space.kappa)
-    odd = criticise(space.similarity, witness, count, free)
+    odd = criticise(space.kernel, witness, count, free)
     settings = {
         "n": n if isinstance(n, str) else len(chosen.chosen),
         "criticisms": count,
@@ -151,7 +151,7 @@ def _groups(predictor: Predictor, data: Data, by: By, run: Run) -> tuple[IntArra
 
 def _chosen(space: Space, data: Data, n: Any, method: Method) -> tuple[mmd.Selection, mmd.Selection]:
     """The prototypes, and the greedy path that goes on beyond them."""
-    similarity, kappa, spread, allowed = space.similarity, space.kappa, space.spread, space.allowed
+    similarity, kappa, spread, allowed = space.kernel, space.kappa, space.spread, space.allowed
     most = int(allowed.sum())
     if method == "given":
         rows = data.places(n) if not (isinstance(n, str) and n == "auto") and not _is_one_number(n) else None
@@ -170,7 +170,7 @@ def _chosen(space: Space, data: Data, n: Any, method: Method) -> tuple[mmd.Selec
     m = elbow(path.curve) if auto else m
     first = path.first(m, kappa, spread)
     if method == "medoids":
-        rows, _ = medoids(similarity.rows, first.chosen, space.weights, allowed)
+        rows, _ = medoids(space.similarity.rows, first.chosen, space.weights, allowed)
         return mmd.given(similarity, kappa, rows, spread=spread), path
     return mmd.exchanged(similarity, kappa, first, spread=spread, allowed=allowed), path
 
@@ -264,11 +264,10 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
     space, path, chosen = parts.space, parts.path, parts.chosen.chosen
     m, method = len(chosen), settings["method"]
     generator = run.generator("prototypes.widths")
-    widths = {
-        name: sensitivity.at_width(space, chosen, factor, generator)
-        for name, factor in (("at_half", 0.5), ("at_double", 2.0))
-        if method == "mmd" and space.similarity.kernel != "leaves"
-    }
+    widths = {}
+    if method == "mmd" and space.similarity.kernel != "leaves":
+        found_there = sensitivity.at_widths(space, chosen, (0.5, 2.0), generator)
+        widths = dict(zip(("at_half", "at_double"), found_there, strict=True))
     some = parts.data.spread(SAMPLE_ROWS)
     f = parts.predictor.restrict(sample_predictions(parts.predictor, parts.data.take(some), run))
     at = found.predictions[np.argsort(np.argsort(-parts.covered.share, kind="stable"))]
@@ -292,7 +291,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
 
 def _searched(space: Space, path: mmd.Selection) -> float:
     """MMD^2 of as many prototypes that are searched for."""
-    return mmd.exchanged(space.similarity, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
+    return mmd.exchanged(space.kernel, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
 
 
 def _with_widths(found: Discrepancy | None, measured: Measured) -> Discrepancy | None:

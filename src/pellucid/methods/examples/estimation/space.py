@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,18 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import positive, whole
 from pellucid.data import Data
 from pellucid.data.embedding import embedded, standardised
-from pellucid.data.similarity import Cells, KernelName, Leaves, Points, Rows, Similarity, usual_width, width_rows
+from pellucid.data.similarity import (
+    Cells,
+    Columns,
+    KernelName,
+    Leaves,
+    Points,
+    Remembered,
+    Rows,
+    Similarity,
+    usual_width,
+    width_rows,
+)
 from pellucid.errors import InputError
 from pellucid.methods.attribution.shap import shap
 from pellucid.models import Predictor
@@ -38,6 +50,11 @@ class Space:
     spread: float
     columns: IntArray | None = None
     column_means: FloatArray | None = None
+
+    @cached_property
+    def kernel(self) -> Columns:
+        """The kernel, one column after the other."""
+        return Remembered(self.similarity)
 
     @property
     def allowed(self) -> BoolArray:
