@@ -203,6 +203,9 @@ METHODS = {
     "prototypes gower": Method(
         Explainer.prototypes, weighable=False, options={"n": "auto", "kernel": "gower", "by": "prediction"}
     ),
+    "prototypes weighted": Method(
+        Explainer.prototypes, weighable=False, options={"n": 3, "criticisms": 1, "method": "weighted"}
+    ),
     "prototypes medoids": Method(Explainer.prototypes, weighable=False, options={"n": 3, "method": "medoids"}),
     "prototypes given": Method(
         Explainer.prototypes, weighable=False, options={"n": [0, 3, 5], "method": "given", "width": 1.5}

@@ -8,6 +8,7 @@ from pellucid import Explainer
 from pellucid.data import Data
 from pellucid.data.embedding import standardised
 from pellucid.data.similarity import Points, Remembered, Similarity
+from pellucid.methods.examples import mmd
 from pellucid.methods.examples.estimation import describe, sensitivity
 from pellucid.methods.examples.estimation.number import silhouettes
 from pellucid.methods.examples.estimation.space import Space
@@ -64,7 +65,7 @@ def test_at_other_widths_mmd2_is_that_of_the_same_rows_with_another_kernel(kerne
     similarity = Similarity(Points(X), kernel, 1.2)
     kappa = similarity.means(np.ones(30))
     found = sensitivity.at_widths(
-        Space(similarity, np.ones(30), kappa, float(kappa.mean())), chosen, (0.5, 2.0), np.random.default_rng(0)
+        Space(similarity, np.ones(30), kappa, float(kappa.mean())), chosen, (0.5, 2.0), mmd, np.random.default_rng(0)
     )
     for factor, (own, best, one) in zip((0.5, 2.0), found, strict=True):
         like = Similarity(Points(X), kernel, 1.2 * factor)

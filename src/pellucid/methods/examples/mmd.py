@@ -22,7 +22,7 @@ Cost. No model row; n^2 / 2 kernels for kappa (n times the sampled columns), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ _KEPT = 1_000_000  # numbers
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Chosen rows with what the kernel says of them: ``columns`` (m, n), their sum ``total`` (n,), MMD^2, and the
-    ``curve`` of MMD^2 along the greedy path that led there.
+    """Chosen rows with what the kernel says of them: ``columns`` (m, n), m times their mean ``total`` (n,), MMD^2, and
+    the ``curve`` of MMD^2 along the greedy path that led there; ``weights`` where they do not count alike.
     """
 
     chosen: IntArray
@@ -46,16 +46,16 @@ class Selection:
     total: FloatArray
     mmd2: float
     curve: FloatArray
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows count by their weights."""
+        return len(self.weights) > 0
 
     def witness(self, kappa: FloatArray) -> FloatArray:
         """The witness function at every row: above 0 where prototypes are too few, below where they are too many."""
         return np.asarray(kappa - self.total / len(self.chosen))
-
-    def first(self, m: int, kappa: FloatArray, spread: float) -> Selection:
-        """The first m of them alone."""
-        columns = self.columns[:m]
-        total = columns.sum(axis=0, dtype=np.float64)
-        return Selection(self.chosen[:m], columns, total, _mmd2(self.chosen[:m], total, kappa, spread), self.curve[:m])
 
 
 def greedy(similarity: Columns, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
@@ -76,6 +76,13 @@ def greedy(similarity: Columns, kappa: FloatArray, m: int, *, spread: float, all
         total += column
         worth += column
     return Selection(chosen, columns, total, float(curve[-1]), curve)
+
+
+def first(path: Selection, m: int, kappa: FloatArray, spread: float) -> Selection:
+    """The first m of a path alone."""
+    chosen, columns = path.chosen[:m], path.columns[:m]
+    total = columns.sum(axis=0, dtype=np.float64)
+    return Selection(chosen, columns, total, _mmd2(chosen, total, kappa, spread), path.curve[:m])
 
 
 def exchanged(

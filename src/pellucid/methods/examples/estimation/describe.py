@@ -40,11 +40,21 @@ def coverage(similarity: Similarity, chosen: IntArray, weights: FloatArray) -> C
 
 def best_weights(kernel: FloatArray, kappa: FloatArray) -> FloatArray:
     """Weights of the prototypes, none negative, of sum 1, that make MMD^2 least: w' K w - 2 w' kappa is."""
-    factor = np.linalg.cholesky(kernel + 1e-9 * np.eye(len(kernel)))
+    factor = _cholesky(kernel)
     goal = np.linalg.solve(factor, kappa)
     sides = np.vstack([factor.T, np.full(len(kernel), _SUM_TO_ONE)])
     found, _ = nnls(sides, np.append(goal, _SUM_TO_ONE))
     return np.asarray(found / found.sum())
+
+
+def _cholesky(kernel: FloatArray) -> FloatArray:
+    """The Cholesky factor; of kernels worked out in single precision with a little more on the diagonal."""
+    for more in (1e-9, 1e-6):
+        try:
+            return np.linalg.cholesky(kernel + more * np.eye(len(kernel)))
+        except np.linalg.LinAlgError:
+            continue
+    return np.linalg.cholesky(kernel + 1e-3 * np.eye(len(kernel)))
 
 
 def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:

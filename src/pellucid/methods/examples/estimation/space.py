@@ -61,11 +61,11 @@ class Space:
         """Rows that count."""
         return np.asarray(self.weights > 0)
 
-    def mmd2_error(self, chosen: IntArray) -> float:
-        """The standard error of MMD^2 that comes from sampling columns."""
+    def mmd2_error(self, chosen: IntArray, weights: FloatArray) -> float:
+        """The standard error of MMD^2 that comes from sampling columns, of prototypes with weights of sum 1."""
         if self.columns is None or self.column_means is None:
             return 0.0
-        each = self.column_means - 2.0 * self.similarity.block(self.columns, chosen).astype(np.float64).mean(axis=1)
+        each = self.column_means - 2.0 * self.similarity.block(self.columns, chosen).astype(np.float64) @ weights
         share = self.weights[self.columns] / self.weights[self.columns].sum()
         variance = float(np.sum(np.square(share * (each - share @ each))))
         return float(np.sqrt(variance * max(1.0 - len(self.columns) / len(self.kappa), 0.0)))
