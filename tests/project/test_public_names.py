@@ -89,7 +89,7 @@ SIGNATURES = {
     "associations": "",
     "audit": "holdout",
     "performance": "bins",
-    "triage": "folds changed refit",
+    "triage": "new folds changed refit",
     "poisoning": "row target refit budget",
     "influence": "rows method on refit together budget",
     "surrogate": "kind rows weights near size folds",

@@ -219,6 +219,15 @@ class Data:
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(columns)])
         return self._of_rows(frame, columns)
 
+    def joined(self, other: Data) -> Data:
+        """These rows and, after them, others in the same columns and types, each as a row that counts."""
+        assert self.y is not None
+        assert other.y is not None
+        codes = [np.concatenate([self.codes(j), other.codes(j)]) for j in range(len(self.schema.features))]
+        both = self.of_codes(np.stack(codes, axis=1))
+        weights = np.concatenate([self.weights, other.weights])
+        return replace(both, weights=weights, y=np.concatenate([self.y, other.y.astype(self.y.dtype)]))
+
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
         ones = np.ones(len(frame))
         return replace(self, frame=frame, columns=columns, weights=ones, y=None, row_labels=RowLabels())
