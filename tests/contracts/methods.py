@@ -76,6 +76,7 @@ METHODS = {
         Explainer.influence, weighable=False, needs_y=True, options={"rows": [0, 1], "refit": fit, "budget": 500}
     ),
     "triage": Method(Explainer.triage, weighable=False, needs_y=True, options={"folds": 2, "refit": fit}),
+    "robust": Method(Explainer.robust, weighable=False, needs_y=True, options={"without": 2, "folds": 2, "refit": fit}),
     "poisoning": Method(
         Explainer.poisoning, weighable=False, needs_y=True, options={"row": 0, "target": 1e6, "refit": fit, "budget": 4}
     ),

@@ -64,6 +64,7 @@ NAMES = {
     "TextExplainer",
     "TextRule",
     "Poisoning",
+    "RobustFit",
     "Triage",
     "WordImportance",
 }
@@ -91,6 +92,7 @@ SIGNATURES = {
     "performance": "bins",
     "triage": "new folds changed refit",
     "poisoning": "row target refit budget",
+    "robust": "without folds refit",
     "influence": "rows method on refit together budget",
     "surrogate": "kind rows weights near size folds",
     "breakdown": "row order interactions",
