@@ -161,7 +161,7 @@ def truth() -> Iterator[list[str]]:
             for rows, real in zip((strong, random), both, strict=True)
         ]
         sizes = [np.abs(part).mean() for part in (found.values[strong], *both)]
-        yield [name, found.how, *(f"{x:.3f}" for x in agree), *(f"{x:.3g}" for x in sizes)]
+        yield [name, found.how, *("-" if np.isnan(x) else f"{x:.3f}" for x in agree), *(f"{x:.3g}" for x in sizes)]
 
 
 def labelled() -> dict[str, Table]:
@@ -281,7 +281,7 @@ PARTS = {
         truth,
         "Influence against really fitting again",
         f"{ROWS} predictions; the {TRIED} strongest rows and as many random ones are left out by really fitting again: how what"
-        " was shown correlates with what happened, and the mean absolute change of a prediction.",
+        " was shown correlates with what happened (-: nothing was shown or happened), and the mean absolute change of a prediction.",
         2,
     ),
     "labels": (

@@ -92,3 +92,19 @@ def test_columns_of_many_rows_in_either_precision_choose_the_same_prototypes(mon
     second = Explainer(lambda X: X[:, 0], X, progress=False).prototypes(8, criticisms=3)
     assert first.prototypes.tolist() == second.prototypes.tolist()
     assert first.criticisms.tolist() == second.criticisms.tolist()
+
+
+def test_prototypes_are_better_landmarks_of_the_kernel_than_random_rows():
+    rng = np.random.default_rng(6)
+    X = np.vstack([rng.normal(m, s, size=(60, 2)) for m, s in ((0, 0.3), (3, 0.6), (6, 1.0))])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = Explainer(lambda X: X[:, 0], X, progress=False).prototypes(8)
+    K = Similarity(Points(X), "rbf", found.discrepancy.width).block(slice(None), slice(None))
+
+    def left_of_mean(rows):
+        """How far the Nyström approximation from some rows leaves the mean embedding of all rows."""
+        gap = K - K[:, rows] @ np.linalg.solve(K[np.ix_(rows, rows)] + 1e-9 * np.eye(len(rows)), K[rows])
+        return gap.mean()
+
+    random = [left_of_mean(rng.choice(180, 8, replace=False)) for _ in range(20)]
+    assert left_of_mean(found.prototypes.astype(int)) < 0.5 * np.median(random)
