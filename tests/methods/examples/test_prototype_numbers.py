@@ -1,5 +1,7 @@
 """The numbers that stand beside prototypes, each against its definition written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,13 +87,19 @@ def test_columns_are_worked_out_once_and_the_same():
     assert len(kept) == 20
 
 
-def test_columns_of_many_rows_in_either_precision_choose_the_same_prototypes(monkeypatch):
+def test_columns_in_single_precision_choose_the_same_prototypes():
     X = np.random.default_rng(5).normal(size=(1500, 3))
-    first = Explainer(lambda X: X[:, 0], X, progress=False).prototypes(8, criticisms=3)
-    monkeypatch.setattr("pellucid.methods.examples.mmd._KEPT", 0)
-    second = Explainer(lambda X: X[:, 0], X, progress=False).prototypes(8, criticisms=3)
-    assert first.prototypes.tolist() == second.prototypes.tolist()
-    assert first.criticisms.tolist() == second.criticisms.tolist()
+    similarity = Similarity(Points(X), "rbf", 1.0)
+    kappa, allowed = similarity.means(np.ones(1500)), np.ones(1500, bool)
+    spread = float(kappa.mean())
+    path = mmd.greedy(similarity, kappa, 8, spread=spread, allowed=allowed)
+    single = replace(path, columns=path.columns.astype(np.float32))
+    found = [
+        mmd.exchanged(similarity, kappa, each, spread=spread, allowed=allowed).chosen.tolist()
+        for each in (path, single)
+    ]
+    assert path.columns.dtype == np.float64
+    assert found[0] == found[1]
 
 
 def test_prototypes_are_better_landmarks_of_the_kernel_than_random_rows():
