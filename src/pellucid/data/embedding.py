@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.data.table import Data
 from pellucid.errors import InputError
 
@@ -43,7 +43,7 @@ def standardised(data: Data, *, levels: int = _LEVELS) -> FloatArray:
 
 def _numbers(codes: FloatArray, weights: FloatArray) -> Iterator[list[FloatArray]]:
     """The columns of several numeric features ``(features, n)``."""
-    lacks = np.isnan(codes)
+    lacks: BoolArray = np.isnan(codes)
     gaps = lacks.any(axis=1)
     total = np.full(len(codes), weights.sum())
     if gaps.any():

@@ -65,8 +65,9 @@ def exchanged(
     kernel: Columns, kappa: FloatArray, found: Selection, *, spread: float, allowed: BoolArray, rounds: int = _ROUNDS
 ) -> Selection:
     """As many prototypes as those ``found``, after every exchange of one row for another that lowers MMD^2."""
-    m, known = len(found.chosen), {"spread": spread, "allowed": allowed}
-    start = mmd.exchanged(kernel, kappa, mmd.greedy(kernel, kappa, m, **known), **known, rounds=rounds)
+    m = len(found.chosen)
+    start = mmd.greedy(kernel, kappa, m, spread=spread, allowed=allowed)
+    start = mmd.exchanged(kernel, kappa, start, spread=spread, allowed=allowed, rounds=rounds)
     fit = _Fit(start.chosen.copy(), start.columns.astype(np.float64), kappa)
     free = allowed.copy()
     free[fit.chosen] = False

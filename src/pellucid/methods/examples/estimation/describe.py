@@ -51,10 +51,10 @@ def _cholesky(kernel: FloatArray) -> FloatArray:
     """The Cholesky factor; of kernels worked out in single precision with a little more on the diagonal."""
     for more in (1e-9, 1e-6):
         try:
-            return np.linalg.cholesky(kernel + more * np.eye(len(kernel)))
+            return np.asarray(np.linalg.cholesky(kernel + more * np.eye(len(kernel))))
         except np.linalg.LinAlgError:
             continue
-    return np.linalg.cholesky(kernel + 1e-3 * np.eye(len(kernel)))
+    return np.asarray(np.linalg.cholesky(kernel + 1e-3 * np.eye(len(kernel))))
 
 
 def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
@@ -84,7 +84,7 @@ def _of_numbers(codes: FloatArray, owner: IntArray, chosen: IntArray, w: FloatAr
         off[lacks] = 0.0
     sd = np.sqrt(np.square(off) @ w / w.sum())
     member = csr_array((w[owned], (owner[owned], np.flatnonzero(owned))), shape=(len(chosen), len(w)))
-    sums, total = member @ off.T, member.sum(axis=1)
+    sums, total = np.asarray(member @ off.T), np.asarray(member.sum(axis=1))
     scale = total[:, None] * sd
     found = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
     return np.where(found * off[:, chosen].T > 0, found, 0.0)
