@@ -43,8 +43,8 @@ def standardised(data: Data, *, levels: int = _LEVELS) -> FloatArray:
 
 def _numbers(codes: FloatArray, weights: FloatArray) -> Iterator[list[FloatArray]]:
     """The columns of several numeric features ``(features, n)``."""
-    lacks: BoolArray = np.isnan(codes)
-    gaps = lacks.any(axis=1)
+    lacks: BoolArray = np.asarray(np.isnan(codes))
+    gaps: BoolArray = np.asarray(lacks.any(axis=1))
     total = np.full(len(codes), weights.sum())
     if gaps.any():
         codes, total[gaps] = np.where(lacks, 0.0, codes), ~lacks[gaps] @ weights

@@ -84,7 +84,8 @@ def _of_numbers(codes: FloatArray, owner: IntArray, chosen: IntArray, w: FloatAr
         off[lacks] = 0.0
     sd = np.sqrt(np.square(off) @ w / w.sum())
     member = csr_array((w[owned], (owner[owned], np.flatnonzero(owned))), shape=(len(chosen), len(w)))
-    sums, total = np.asarray(member @ off.T), np.asarray(member.sum(axis=1))
+    sums: FloatArray = np.asarray(member @ off.T)
+    total: FloatArray = np.asarray(member.sum(axis=1))
     scale = total[:, None] * sd
     found = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
     return np.where(found * off[:, chosen].T > 0, found, 0.0)
