@@ -1,6 +1,7 @@
 """Influence: what it costs, against really fitting again, and wrong labels found by triage: three sections of EXAMPLES.md.
 
 PELLUCID_DATA=folder python benchmarks/influence.py [cost] [truth] [labels] [--write]
+PELLUCID_DATA=folder python benchmarks/influence.py labels --data spam --draws 10
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ import pellucid
 Table = tuple[np.ndarray, np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray], Any]
 ROWS = 20  # explained
-SEEDS = (21, 22, 23, 24, 25)  # of wrong labels; none was looked at while the list was made
+FIRST_SEED, DRAWS = 21, 5  # of wrong labels; none was looked at while the list was made
 TRIED = 15  # of the strongest rows, and as many at random
 
 
@@ -161,7 +162,7 @@ def truth() -> Iterator[list[str]]:
             for rows, real in zip((strong, random), both, strict=True)
         ]
         sizes = [np.abs(part).mean() for part in (found.values[strong], *both)]
-        yield [name, found.how, *(f"{x:.3f}" for x in agree), *(f"{x:.3g}" for x in sizes)]
+        yield [name, found.how, *("-" if np.isnan(x) else f"{x:.3f}" for x in agree), *(f"{x:.3g}" for x in sizes)]
 
 
 def labelled() -> dict[str, Table]:
@@ -179,7 +180,7 @@ def labelled() -> dict[str, Table]:
     }
 
 
-def labels() -> Iterator[list[str]]:
+def labels(only: str | None = None, draws: int = DRAWS) -> Iterator[list[str]]:
     """5% wrong labels: the share in the first tenth of each list, the mean of several draws of wrong labels."""
     yield [
         "data",
@@ -193,10 +194,12 @@ def labels() -> Iterator[list[str]]:
         "triage less the best of these",
     ]
     for name, (X, y) in labelled().items():
-        shares = np.array([_found(X, y, seed) for seed in SEEDS])
+        if only not in (None, name):
+            continue
+        shares = np.array([_found(X, y, FIRST_SEED + k) for k in range(draws)])
         means = shares.mean(axis=0)
         less = shares[:, 0] - shares[:, 2 + int(np.nanargmax(means[2:]))]
-        error = less.std(ddof=1) / np.sqrt(len(SEEDS))
+        error = less.std(ddof=1) / np.sqrt(draws)
         numbers = ["-" if np.isnan(share) else f"{share:.1%}" for share in means]
         yield [name, f"{len(y):,}", *numbers, f"{100 * less.mean():+.1f} ± {100 * error:.1f} points"]
 
@@ -281,13 +284,13 @@ PARTS = {
         truth,
         "Influence against really fitting again",
         f"{ROWS} predictions; the {TRIED} strongest rows and as many random ones are left out by really fitting again: how what"
-        " was shown correlates with what happened, and the mean absolute change of a prediction.",
+        " was shown correlates with what happened (-: nothing was shown or happened), and the mean absolute change of a prediction.",
         2,
     ),
     "labels": (
         labels,
         "Wrong labels found",
-        f"5% of the labels flipped; share of them in the first tenth of each list, the mean of {len(SEEDS)} draws of wrong labels."
+        f"5% of the labels flipped; share of them in the first tenth of each list, the mean of {DRAWS} draws of wrong labels."
         " *Promised* is what triage says of itself. CatBoost's object importance knows two classes: that of digits is by the"
         " parity of the class.",
         1,
@@ -299,18 +302,23 @@ def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS))
+    parser.add_argument("--data", help="one of the data of labels alone; nothing is written")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="draws of wrong labels; others are not written")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
+    write = given.write and given.data is None and given.draws == DRAWS
     missed = False
     told = page.printed(__file__, "xgboost-cpu", "lightgbm", "catboost", "torch")
     for part in given.parts:
         make, title, said, words = PARTS[part]
         known: list[list[str]] = []
-        for line in make():  # each is on the page as soon as it is known
+        for line in (
+            make(given.data, given.draws) if part == "labels" else make()
+        ):  # each is on the page as soon as it is known
             known.append(line)
             print(*line, sep=" | ", flush=True)
             missed |= line[-1].endswith("missed")
-            if given.write and known[1:]:
+            if write and known[1:]:
                 page.write_section("EXAMPLES.md", title, told, said, page.table(known[0], known[1:], words=words))
     sys.exit(missed)
 

@@ -19,6 +19,7 @@ RESULTS = {
     "Influence": "`influence`",
     "Triage": "`triage`",
     "Poisoning": "`poisoning`",
+    "RobustFit": "`robust`",
     "Surrogate": "`surrogate`",
     "Surrogates": "`surrogate` with several kinds",
     "Importance": "`importance`",

@@ -360,6 +360,7 @@ GALLERY = (
     ),
     Entry("Triage", "triage_rows", 'logistic.triage().plot(kind="rows")', "The rows to check first."),
     Entry("Poisoning", "poisoning", "logistic.poisoning(3).plot()", "How few changed labels turn a prediction."),
+    Entry("RobustFit", "robust", "line.robust(3).plot()", "How predictions change without the most influential rows."),
     Entry(
         "Coefficients",
         "coefficients",

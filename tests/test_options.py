@@ -245,7 +245,12 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "triage": (
         lambda **o: explainer().triage(**{"refit": refitted, "folds": 2, **o}),
         {"folds": whole(2, 2), "changed": fraction()},
-        {"refit"},
+        {"refit", "new"},
+    ),
+    "robust": (
+        lambda **o: explainer().robust(**{"refit": refitted, "folds": 2, **o}),
+        {"folds": whole(2, 2)},
+        {"refit", "without"},
     ),
     "poisoning": (
         lambda **o: explainer().poisoning(**{"row": 0, "target": 1.0, "refit": refitted, "budget": 4, **o}),

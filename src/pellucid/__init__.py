@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Pick as Pick
     from pellucid.explanations import Poisoning as Poisoning
     from pellucid.explanations import Prototypes as Prototypes
+    from pellucid.explanations import RobustFit as RobustFit
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
@@ -116,6 +117,7 @@ _HOME = {
     "Predictor": "pellucid.models",
     "Poisoning": "pellucid.explanations",
     "Prototypes": "pellucid.explanations",
+    "RobustFit": "pellucid.explanations",
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
     "RuleCheck": "pellucid.explanations",
@@ -178,6 +180,7 @@ __all__ = [
     "Poisoning",
     "Predictor",
     "Prototypes",
+    "RobustFit",
     "RowGenerator",
     "Rule",
     "RuleCheck",

@@ -76,6 +76,7 @@ METHODS = {
         Explainer.influence, weighable=False, needs_y=True, options={"rows": [0, 1], "refit": fit, "budget": 500}
     ),
     "triage": Method(Explainer.triage, weighable=False, needs_y=True, options={"folds": 2, "refit": fit}),
+    "robust": Method(Explainer.robust, weighable=False, needs_y=True, options={"without": 2, "folds": 2, "refit": fit}),
     "poisoning": Method(
         Explainer.poisoning, weighable=False, needs_y=True, options={"row": 0, "target": 1e6, "refit": fit, "budget": 4}
     ),
@@ -202,6 +203,9 @@ METHODS = {
     "prototypes": Method(Explainer.prototypes, weighable=False, options={"n": 4, "criticisms": 2}),
     "prototypes gower": Method(
         Explainer.prototypes, weighable=False, options={"n": "auto", "kernel": "gower", "by": "prediction"}
+    ),
+    "prototypes weighted": Method(
+        Explainer.prototypes, weighable=False, options={"n": 3, "criticisms": 1, "method": "weighted"}
     ),
     "prototypes medoids": Method(Explainer.prototypes, weighable=False, options={"n": 3, "method": "medoids"}),
     "prototypes given": Method(

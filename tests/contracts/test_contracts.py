@@ -115,6 +115,7 @@ BY_ROW = (
     pellucid.Influence,
     pellucid.Triage,
     pellucid.Poisoning,
+    pellucid.RobustFit,
     pellucid.Prototypes,
     pellucid.FragileRows,
     pellucid.Surrogate,
@@ -167,7 +168,8 @@ def test_y_is_needed_only_where_it_is_compared(method):
     ex = explainer(as_pandas(columns()), y=False)
     if method.needs_y and (
         method.options.get("loss")
-        or method.call in (Explainer.performance, Explainer.influence, Explainer.triage, Explainer.poisoning)
+        or method.call
+        in (Explainer.performance, Explainer.influence, Explainer.triage, Explainer.poisoning, Explainer.robust)
     ):
         with pytest.raises(pellucid.InputError, match="give y"):
             method(ex)

@@ -25,6 +25,7 @@ ABOUT_THE_DATA = (
     Explainer.influence,
     Explainer.triage,
     Explainer.poisoning,
+    Explainer.robust,
     Explainer.surrogate,
 )
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())

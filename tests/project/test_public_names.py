@@ -64,6 +64,7 @@ NAMES = {
     "TextExplainer",
     "TextRule",
     "Poisoning",
+    "RobustFit",
     "Triage",
     "WordImportance",
 }
@@ -89,8 +90,9 @@ SIGNATURES = {
     "associations": "",
     "audit": "holdout",
     "performance": "bins",
-    "triage": "folds changed refit",
+    "triage": "new folds changed refit",
     "poisoning": "row target refit budget",
+    "robust": "without folds refit",
     "influence": "rows method on refit together budget",
     "surrogate": "kind rows weights near size folds",
     "breakdown": "row order interactions",

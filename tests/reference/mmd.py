@@ -39,6 +39,32 @@ def best(X, m, kernel):
     return min(mmd2([X[i] for i in rows], X, kernel) for rows in combinations(range(len(X)), m))
 
 
+def weighted_mmd2(Z, X, kernel):
+    """The least MMD2 over weights of Z that are not below 0 and have the sum 1."""
+    kappa = np.array([sum(kernel(z, x) for x in X) / len(X) for z in Z])
+    gram = np.array([[kernel(a, b) for a in Z] for b in Z])
+    return _least(gram, kappa) + sum(kernel(a, b) for a in X for b in X) / len(X) ** 2
+
+
+def best_weighted(X, m, kernel):
+    """The least MMD2 of any m rows with their best weights."""
+    gram = np.array([[kernel(a, b) for a in X] for b in X])
+    sets = map(list, combinations(range(len(X)), m))
+    return min(_least(gram[np.ix_(rows, rows)], gram[rows].mean(axis=1)) for rows in sets) + gram.mean()
+
+
+def _least(gram, kappa):
+    """The least w'Kw - 2w'kappa: of every set of weights above 0, the exact solution."""
+    least = math.inf
+    for size in range(1, len(gram) + 1):
+        for some in map(list, combinations(range(len(gram)), size)):
+            sides = np.block([[gram[np.ix_(some, some)], np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+            w = np.linalg.lstsq(sides, np.append(kappa[some], 1.0), rcond=None)[0][:-1]
+            if w.min() >= -1e-12:
+                least = min(least, w @ gram[np.ix_(some, some)] @ w - 2 * w @ kappa[some])
+    return least
+
+
 def criticisms(X, chosen, count, kernel):
     """Greedily the rows with the largest sum of |witness| and log det of their kernel."""
     Z, found = [X[i] for i in chosen], []

@@ -8,44 +8,54 @@ category with many levels the rare ones share a column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.data.table import Data
 from pellucid.errors import InputError
 
 _LEVELS = 100  # with columns of their own
 _MOST_NUMBERS = 200_000_000  # in the matrix
+_AT_ONCE = 1_000_000  # numbers that are measured together
 
 
 def standardised(data: Data, *, levels: int = _LEVELS) -> FloatArray:
     """The rows ``(n, columns)``, see above."""
     columns: list[FloatArray] = []
-    for j, feature in enumerate(data.schema.features):
-        codes = data.codes(j)
-        columns += _levels(codes, levels) if feature.nominal else _number(codes, data.weights)
-        if len(columns) * len(data) > _MOST_NUMBERS:
-            raise InputError(
-                f"features: as points the {len(data):,} rows would take more than {_MOST_NUMBERS:,} numbers; give"
-                " features=, a function that returns a few columns for a table, or a sample of the rows."
-            )
-    return np.column_stack(columns) if columns else np.zeros((len(data), 1))
+    at_once = max(_AT_ONCE // max(len(data), 1), 1)
+    for nominal, features in groupby(range(len(data.schema.features)), lambda j: data.schema.features[j].nominal):
+        some = list(features)
+        for part in (some[start : start + at_once] for start in range(0, len(some), at_once)):
+            codes = [data.codes(j) for j in part]
+            found = (_levels(each, levels) for each in codes) if nominal else _numbers(np.array(codes), data.weights)
+            columns += chain.from_iterable(found)
+            if len(columns) * len(data) > _MOST_NUMBERS:
+                raise InputError(
+                    f"features: as points the {len(data):,} rows would take more than {_MOST_NUMBERS:,} numbers; give"
+                    " features=, a function that returns a few columns for a table, or a sample of the rows."
+                )
+    return np.array(columns).T if columns else np.zeros((len(data), 1))
 
 
-def _number(codes: FloatArray, weights: FloatArray) -> list[FloatArray]:
-    lacks = np.isnan(codes)
-    w = np.where(lacks, 0.0, weights)
-    total = float(w.sum())
-    if total <= 0:
-        return []
-    filled = np.where(lacks, 0.0, codes)
-    off = filled - float(w @ filled) / total
-    sd = float(np.sqrt(w @ np.square(off) / total))
-    found = [np.where(lacks, 0.0, off / sd)] if sd > 0 else []
-    return [*found, lacks.astype(np.float64)] if lacks.any() else found
+def _numbers(codes: FloatArray, weights: FloatArray) -> Iterator[list[FloatArray]]:
+    """The columns of several numeric features ``(features, n)``."""
+    lacks: BoolArray = np.asarray(np.isnan(codes))
+    gaps: BoolArray = np.asarray(lacks.any(axis=1))
+    total = np.full(len(codes), weights.sum())
+    if gaps.any():
+        codes, total[gaps] = np.where(lacks, 0.0, codes), ~lacks[gaps] @ weights
+    known = np.where(total > 0, total, 1.0)
+    off = codes - (codes @ weights / known)[:, None]
+    off[lacks] = 0.0
+    sd = np.sqrt(np.square(off) @ weights / known)
+    off /= np.where(sd > 0, sd, 1.0)[:, None]
+    for j in np.flatnonzero(total > 0):
+        found = [off[j]] if sd[j] > 0 else []
+        yield [*found, lacks[j].astype(np.float64)] if gaps[j] else found
 
 
 def _levels(codes: FloatArray, most: int) -> list[FloatArray]:

@@ -32,6 +32,7 @@ DOUBLE = 1024
 _BLOCK = 1024
 _WIDTH_ROWS = 500
 _SMALL = 1e-12
+_REMEMBERED = 2_000_000  # values of columns
 
 
 class Points:
@@ -159,6 +160,26 @@ class Matrix:
         return np.asarray(self.values[j])
 
 
+class Remembered:
+    """A kernel whose columns are kept, up to some number of values, for what asks for them again; not to be changed."""
+
+    def __init__(self, kernel: Columns) -> None:
+        self._kernel = kernel
+        self._known: dict[int, FloatArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._kernel)
+
+    def column(self, j: int) -> FloatArray:
+        """The kernel between every row and row ``j``."""
+        found = self._known.get(j)
+        if found is None:
+            found = self._kernel.column(j)
+            if len(found) * len(self._known) < _REMEMBERED:
+                self._known[j] = found
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Similarity:
     """A kernel between the rows of one table, column by column or block by block."""
@@ -193,15 +214,17 @@ class Similarity:
 
     def column(self, j: int) -> FloatArray:
         """The kernel between every row and row ``j``."""
-        found = np.minimum(self.block(slice(None), [j])[:, 0].astype(np.float64), 1.0)
+        found = self.block(slice(None), [j])[:, 0].astype(np.float64)
+        np.minimum(found, 1.0, out=found)
         found[j] = 1.0
         return found
 
     def within(self, rows: IntArray) -> FloatArray:
-        """The kernel among some rows."""
-        found = np.minimum(self.block(rows, rows).astype(np.float64), 1.0)
-        found[rows[:, None] == rows[None]] = 1.0
-        return found
+        """The kernel among some rows, none of them twice."""
+        found = self.block(rows, rows)
+        np.minimum(found, 1.0, out=found)
+        np.fill_diagonal(found, 1.0)
+        return found.astype(np.float64, copy=False)
 
     def blocks(self, size: int = _BLOCK) -> list[slice]:
         """The rows in runs that are worked on at once."""
@@ -211,8 +234,10 @@ class Similarity:
         """For every row its nearest of the ``chosen``, by place; -1 where a local kernel leaves a row without any."""
         best = np.empty(len(self), dtype=np.intp)
         for rows in self.blocks():
-            found = self.exponents(rows, chosen).astype(np.float64)
-            best[rows] = np.where(np.isneginf(found).all(axis=1), -1, _first_largest(found))
+            found = self.exponents(rows, chosen)
+            best[rows] = _first_largest(found)
+            if self.groups is not None or self.kernel == "leaves":
+                best[rows][np.isneginf(found).all(axis=1)] = -1
         return best
 
     def means(self, weights: FloatArray, tick: Callable[[int], None] = lambda _: None) -> FloatArray:

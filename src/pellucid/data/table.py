@@ -262,6 +262,15 @@ class Data:
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(columns)])
         return self._of_rows(frame, columns)
 
+    def joined(self, other: Data) -> Data:
+        """These rows and, after them, others in the same columns and types, each as a row that counts."""
+        assert self.y is not None
+        assert other.y is not None
+        codes = [np.concatenate([self.codes(j), other.codes(j)]) for j in range(len(self.schema.features))]
+        both = self.of_codes(np.stack(codes, axis=1))
+        weights = np.concatenate([self.weights, other.weights])
+        return replace(both, weights=weights, y=np.concatenate([self.y, other.y.astype(self.y.dtype)]))
+
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
         lean = isinstance(columns, LazyCodes) and frame.kind != "sparse"
         ones = np.broadcast_to(1.0, len(frame)) if lean else np.ones(len(frame))

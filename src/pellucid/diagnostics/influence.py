@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.explanations import Caveat, Influence, Poisoning, Triage
+from pellucid.explanations import Caveat, Influence, Poisoning, RobustFit, Triage
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import number, percent
@@ -37,7 +37,7 @@ def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influen
     return tuple(said)
 
 
-def other_rows(found: Influence | Triage | Poisoning) -> Iterator[Caveat]:
+def other_rows(found: Influence | Triage | Poisoning | RobustFit) -> Iterator[Caveat]:
     """The model fitted to these rows is another one."""
     apart = float(found.settings["apart"])
     if apart > _APART:

@@ -27,6 +27,7 @@ from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.poisoning import Poisoning
 from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
+from pellucid.explanations.robust import RobustFit
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
 from pellucid.explanations.surrogate import Surrogate, Surrogates
@@ -78,6 +79,7 @@ __all__ = [
     "Prototypes",
     "Ranking",
     "Reference",
+    "RobustFit",
     "RowMap",
     "Rule",
     "RuleCheck",

@@ -200,6 +200,11 @@ class PoisoningOptions(PlotOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RobustFitOptions(PlotOptions):
+    """Options of robust fits."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SurrogateOptions(PlotOptions):
     """Options of a surrogate."""
 

@@ -38,7 +38,8 @@ def _headline(result: Prototypes, chosen: IntArray) -> str:
     if len(chosen) == 1:
         return f"{_called(result, first)} is the most typical {whole}."
     each = result.discrepancy
-    fit = "" if each is None else f" (MMD² {number(each.mmd2)}{_from_one(result)})"
+    which = "weighted MMD²" if _weighted(result) else "MMD²"
+    fit = "" if each is None else f" ({which} {number(each.mmd2)}{_from_one(result)})"
     return (
         f"{counted(len(chosen), 'prototype')} represent the {whole}s{fit}; {whole} {name} stands for {share} of them."
     )
@@ -50,6 +51,10 @@ def _from_one(result: Prototypes) -> str:
     return f", {number(one)} with a single one" if np.isfinite(one) and len(result.values) > 1 else ""
 
 
+def _weighted(result: Prototypes) -> bool:
+    return result.discrepancy is not None and result.settings.get("method") == "weighted"
+
+
 def _prototype(result: Prototypes, i: int) -> str:
     group = f" ({result.groups[i]})" if result.groups[i] else ""
     typical = typical_words(result, i)
@@ -58,8 +63,11 @@ def _prototype(result: Prototypes, i: int) -> str:
     if whole != TABLE.whole:
         words = _cell_of(result, "typical words", i)
         what = f", with the words {words}" if words else ""
+    counts = ""
+    if _weighted(result) and result.discrepancy is not None:
+        counts = f" (weight {percent(float(result.discrepancy.weights[i]))})"
     return (
-        f"{_called(result, i)}{group} stands for {percent(float(result.values[i]))} of the {whole}s{what};"
+        f"{_called(result, i)}{group} stands for {percent(float(result.values[i]))} of the {whole}s{counts}{what};"
         f" the model predicts {prediction_words(result, i)}."
     )
 

@@ -21,11 +21,12 @@ class Discrepancy:
     """How far the prototypes are from all rows: ``mmd2``, the squared maximum mean discrepancy, 0 where they are alike.
 
     ``se`` is its standard error where the rows were sampled (else 0); ``weighted`` is MMD² if each prototype counts by
-    its ``weights``, which are chosen for that. ``curve`` has MMD² with 1, 2, ... prototypes along the greedy path, or
-    in the order given (the scree plot), beyond the number chosen; ``silhouettes`` the same for the mean silhouette,
-    ``elbow`` the number at which the curve bends. ``kernel`` and ``width`` say what alike means; ``half`` and
-    ``double`` are MMD² of the same prototypes at half and double the width, ``kept`` the share of the criticisms that
-    stay, or have a like one, with a fifth fewer and a fifth more prototypes (all NaN without checks).
+    its ``weights``, which are chosen for that; under ``method="weighted"`` ``mmd2`` is the same. ``curve`` has MMD²
+    with 1, 2, ... prototypes along the greedy path, or in the order given (the scree plot), beyond the number chosen;
+    ``silhouettes`` the same for the mean silhouette, ``elbow`` the number at which the curve bends. ``kernel`` and
+    ``width`` say what alike means; ``half`` and ``double`` are MMD² of the same prototypes at half and double the
+    width, ``kept`` the share of the criticisms that stay, or have a like one, with a fifth fewer and a fifth more
+    prototypes (all NaN without checks).
     """
 
     mmd2: float

@@ -88,6 +88,13 @@ class Refit:
             f"fitting {self.predictor.name} again on {len(rows)} rows failed: {type(refusal).__name__}: {what}"
         ) from refusal
 
+    def anew(self, rows: IntArray) -> Predictor:
+        """A predictor of its own over the model fitted to some rows, which can be read as the given model can."""
+        outcome = self.labels[rows]
+        weights = self.data.weights[rows] if self.weighs else None
+        fitted = self.fit(self._table(rows).native, outcome, weights)
+        return self._ask(fitted, rows, outcome, Reduction())
+
     def _table(self, rows: IntArray) -> Frame:
         """The rows as the given model is asked with them, in memory of their own."""
         return as_frame(self.predictor.dressed(self.data.frame.take(rows)))

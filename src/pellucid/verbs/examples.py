@@ -35,9 +35,10 @@ class ExampleVerbs(Bound):
         a share of the rows (`values`). ``criticisms`` is a number, or "auto" for as many as prototypes: rows at which
         the witness function is large, kept apart by the log determinant of their kernel.
 
-        ``method="medoids"`` minimises the sum of distances instead (k-medoids); ``method="given"`` takes your own rows,
-        ``n=[3, 17, 40]``, by position or label, and says how good they are. ``by="class"`` or ``"prediction"`` divides
-        the number between classes by a local kernel.
+        ``method="weighted"`` chooses rows and their weights together (as ProtoDash does): MMD² is lower still, but such
+        rows are typical only by their weights. ``method="medoids"`` minimises the sum of distances instead (k-medoids).
+        ``method="given"`` takes your own rows, ``n=[3, 17, 40]``, by position or label, and says how good they are.
+        ``by="class"`` or ``"prediction"`` divides the number between classes by a local kernel.
 
         Rows are compared by all features: numbers in standard deviations, and levels of categories. ``features`` is
         a function of your table that returns an embedding, one row of numbers per row; "raw", numbers as they are;

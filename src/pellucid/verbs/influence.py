@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pellucid.explanations import Influence, Poisoning, Triage
+from pellucid.errors import InputError
+from pellucid.explanations import Influence, Poisoning, RobustFit, Triage
 from pellucid.methods.influence.dispatch import Method, On, influence
+from pellucid.methods.influence.new_rows import new_rows
 from pellucid.methods.influence.poisoning import poisoning
+from pellucid.methods.influence.robust import robust
 from pellucid.methods.influence.triage import triage
 from pellucid.verbs.bound import Bound
 
@@ -79,13 +82,19 @@ class InfluenceVerbs(Bound):
             run=self._run("influence"),
         )
 
-    def triage(self, *, folds: int = 5, changed: float = 0.05, refit: Any = None) -> Triage:
+    def triage(
+        self, *, new: tuple[Any, Any] | None = None, folds: int = 5, changed: float = 0.05, refit: Any = None
+    ) -> Triage:
         """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
 
         Rows are listed by the loss of their own outcome: under models fitted without their fold (out-of-fold), and
         under the model itself, by the mean of the losses. A share of the outcomes (``changed``) is then changed on
         purpose and everything fitted again, to say what part of them the first tenth of the list holds; where one of
         the losses alone finds clearly more, the list is by that. ``refit`` fits the model again, as for `importance`.
+
+        ``new=(X_new, y_new)`` checks rows that arrive later, before the model is fitted to them: they are listed by
+        their loss under the model, with the share of training rows that surprise less when held out (``surprise``) and
+        what each would do to predictions by being among the training rows (``influence``).
 
         It misleads as a list of rows to drop: a hard row looks like a wrong one. Errors that follow a pattern are
         harder to find than those at random.
@@ -101,7 +110,13 @@ class InfluenceVerbs(Bound):
         >>> 7 in found.ranking(10), found.found > 0.5
         (True, True)
         """
-        return triage(self.predictor, self.data, folds=folds, changed=changed, refit=refit, run=self._run("triage"))
+        run = self._run("triage")
+        if new is not None:
+            if not isinstance(new, tuple | list) or len(new) != 2:
+                raise InputError("new is a pair, new=(X_new, y_new): the new rows and their outcomes.")
+            rows = self.data.like(*new)
+            return new_rows(self.predictor, self.data, rows, folds=folds, changed=changed, refit=refit, run=run)
+        return triage(self.predictor, self.data, folds=folds, changed=changed, refit=refit, run=run)
 
     def poisoning(self, row: Any, target: Any = None, *, refit: Any = None, budget: int = 20) -> Poisoning:
         """How few changed labels of training rows turn the prediction of ``row`` (data poisoning), and which.
@@ -129,3 +144,30 @@ class InfluenceVerbs(Bound):
         (1, 1)
         """
         return poisoning(self.predictor, self.data, row, target, refit=refit, budget=budget, run=self._run("poisoning"))
+
+    def robust(self, without: Any = None, *, folds: int = 5, refit: Any = None) -> RobustFit:
+        """Whether few rows carry the model: what it predicts if its most influential rows are left out, or if outliers
+        count less, and how these fits do on rows held out.
+
+        ``without`` is a number of rows (default: one in a hundred), of which those of most influence are left out
+        (where that is known only by refitting: of the largest held-out loss), or rows of X, by position or label.
+        Where the model's fit takes row weights, another fit weighs down what its held-out loss shows to be outliers, as
+        Huber's estimator does. As many random rows are left out for comparison. ``folds`` are those of the held-out
+        loss; ``refit`` fits the model again, as for `importance`.
+
+        It misleads as a reason to drop rows: rare rows that are right are missed where they are, and no other rows
+        tell. Rows that move the model no more than random ones are not to blame (a caveat).
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> from sklearn.linear_model import LinearRegression
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(200, 2))
+        >>> y = X[:, 0] + 0.1 * rng.normal(size=200)
+        >>> y[7] = 100.0
+        >>> found = pellucid.Explainer(LinearRegression().fit(X, y), X, y).robust(1)
+        >>> found.rows.tolist(), bool(found.values[0] > 10 * found.values[-1]), bool(found.better[0] > 0)
+        ([7], True, True)
+        """
+        return robust(self.predictor, self.data, without, folds=folds, refit=refit, run=self._run("robust fits"))

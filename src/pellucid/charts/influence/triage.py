@@ -18,7 +18,7 @@ def body(found: Triage, options: TriageOptions) -> ChartType:
     """The curve of what is found, or the first rows of the list."""
     width = options.width or theme.WIDTH
     chart = _rows(found, options) if options.kind == "rows" else _curves(found, options)
-    first, worth, *_ = found.findings()
+    first, worth = found.findings()[0], found.worth()
     title = options.title or (first if options.kind == "rows" else worth).removesuffix(".")
     return titled(chart, title, [caveat_note(found)], width)
 
@@ -59,10 +59,8 @@ def _rows(found: Triage, options: TriageOptions) -> ChartType:
         for i in order
     ]
     width, height = options.width or theme.WIDTH * 0.9, options.height or 22 * max(len(rows), 3)
-    most = max(float(found.loss[order].max()), 1e-12)
-    x = alt.X(
-        "loss", **value_axis(f"out-of-fold {str(found.settings['loss']).replace('_', ' ')}", (0.0, 1.7 * most), width)
-    )
+    most, kind = max(float(found.loss[order].max()), 1e-12), "" if found.new else "out-of-fold "
+    x = alt.X("loss", **value_axis(f"{kind}{str(found.settings['loss']).replace('_', ' ')}", (0.0, 1.7 * most), width))
     y = alt.Y("row", **level_axis(None, [row["row"] for row in rows], height))
     tips = tooltips(("row", "row"), ("given", "words"), ("loss", "loss_text"))
     chart = alt.Chart(data(rows))

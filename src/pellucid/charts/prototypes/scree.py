@@ -60,7 +60,9 @@ def scree(result: Prototypes, options: PrototypeOptions) -> ChartType:
             ).encode(x=x, y=alt.value(2), text=alt.Text("words", type="nominal"))
         )
     notes = [
-        "points: greedy choice; diamond: after exchanges" if result.settings.get("method") == "mmd" else "",
+        "points: greedy choice; diamond: after exchanges"
+        if result.settings.get("method") in ("mmd", "weighted")
+        else "",
         caveat_note(result),
     ]
     finding = f"{counted(m, 'prototype')} reach an MMD² of {number(found.mmd2)}"

@@ -27,11 +27,15 @@ def table_data(result: Prototypes, most: int, features: int) -> tuple[list[Row],
     """The cells, the lines and the columns of the table."""
     places = [int(i) for role in ("prototype", "criticism") for i in result.places(role)[:most]]
     lines, columns = line_names(result, places), shown_features(result, features)
+    counts = result.settings.get("method") == "weighted" and result.discrepancy is not None
+    weights = result.discrepancy.weights if counts and result.discrepancy is not None else None
     heads = [result.column_names[j] for j in columns]
     rows: list[Row] = []
     for line, i in zip(lines, places, strict=True):
         chosen = i < len(result.values)
         rows.append(_cell(line, "share", percent(float(result.values[i])) if chosen else ""))
+        if weights is not None:
+            rows.append(_cell(line, "weight", percent(float(weights[i])) if chosen else ""))
         if len(result.places("criticism")):
             rows.append(_cell(line, "witness", number(float(result.witness[i]), sign=True)))
         if any(result.groups):

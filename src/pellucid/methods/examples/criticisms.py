@@ -24,20 +24,21 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.data.similarity import Similarity
+from pellucid.data.similarity import Columns
 
 _FLOOR = 1e-12
 _TIE = 1e-12
 
 
-def criticise(similarity: Similarity, witness: FloatArray, count: int, free: BoolArray) -> IntArray:
+def criticise(similarity: Columns, witness: FloatArray, count: int, free: BoolArray) -> IntArray:
     """``count`` of the free rows that are represented worst, far from each other."""
     chosen = np.empty(count, dtype=np.intp)
-    odd, left, factor = np.where(free, np.abs(witness), -np.inf), np.ones(len(witness)), np.zeros((count, len(witness)))
+    odd, left = np.where(free, np.exp(np.abs(witness)), 0.0), np.ones(len(witness))
+    factor = np.zeros((count, len(witness)))
     for t in range(count):
-        gain = odd + np.log(np.maximum(left, _FLOOR))
-        j = int(np.argmax(gain >= gain.max() - _TIE))
-        chosen[t], odd[j] = j, -np.inf
+        gain = odd * np.maximum(left, _FLOOR)  # exp of what the sum grows by
+        j = int(np.argmax(gain >= gain.max() * (1.0 - _TIE)))
+        chosen[t], odd[j] = j, 0.0
         rest = similarity.column(j) - factor[:t].T @ factor[:t, j]
         factor[t] = rest / np.sqrt(max(left[j], _FLOOR))
         left = np.maximum(left - np.square(factor[t]), 0.0)

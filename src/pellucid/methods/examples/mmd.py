@@ -22,7 +22,7 @@ Cost. No model row; n^2 / 2 kernels for kappa (n times the sampled columns), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,13 @@ from pellucid.data.similarity import DOUBLE, Columns
 
 _TIE = 1e-12
 _ROUNDS = 20
+_KEPT = 1_000_000  # numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Chosen rows with what the kernel says of them: ``columns`` (m, n), their sum ``total`` (n,), MMD^2, and the
-    ``curve`` of MMD^2 along the greedy path that led there.
+    """Chosen rows with what the kernel says of them: ``columns`` (m, n), m times their mean ``total`` (n,), MMD^2, and
+    the ``curve`` of MMD^2 along the greedy path that led there; ``weights`` where they do not count alike.
     """
 
     chosen: IntArray
@@ -45,16 +46,16 @@ class Selection:
     total: FloatArray
     mmd2: float
     curve: FloatArray
+    weights: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows count by their weights."""
+        return len(self.weights) > 0
 
     def witness(self, kappa: FloatArray) -> FloatArray:
         """The witness function at every row: above 0 where prototypes are too few, below where they are too many."""
         return np.asarray(kappa - self.total / len(self.chosen))
-
-    def first(self, m: int, kappa: FloatArray, spread: float) -> Selection:
-        """The first m of them alone."""
-        columns = self.columns[:m]
-        total = columns.sum(axis=0, dtype=np.float64)
-        return Selection(self.chosen[:m], columns, total, _mmd2(self.chosen[:m], total, kappa, spread), self.curve[:m])
 
 
 def greedy(similarity: Columns, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
@@ -63,16 +64,25 @@ def greedy(similarity: Columns, kappa: FloatArray, m: int, *, spread: float, all
     The q-th is the row j at which sum_i k(z_i, x_j) - q kappa(x_j), over those before, is least.
     """
     n = len(similarity)
-    total, taken, columns = np.zeros(n), np.where(allowed, 0.0, np.inf), np.empty((m, n), dtype=_kept_as(n))
+    total, worth, columns = np.zeros(n), np.where(allowed, 0.0, np.inf), np.empty((m, n), dtype=_kept_as(m, n))
     chosen, curve, pairs, sum_kappa = np.empty(m, dtype=np.intp), np.empty(m), 0.0, 0.0
     for q in range(1, m + 1):
-        j = _first_least(total - q * kappa + taken, q)
+        worth -= kappa
+        j = _first_least(worth, q)
         pairs, sum_kappa = pairs + 2 * total[j] + 1.0, sum_kappa + kappa[j]
-        chosen[q - 1], curve[q - 1], taken[j] = j, pairs / q**2 - 2 * sum_kappa / q + spread, np.inf
+        chosen[q - 1], curve[q - 1], worth[j] = j, pairs / q**2 - 2 * sum_kappa / q + spread, np.inf
         column = similarity.column(j)
         columns[q - 1] = column
         total += column
+        worth += column
     return Selection(chosen, columns, total, float(curve[-1]), curve)
+
+
+def first(path: Selection, m: int, kappa: FloatArray, spread: float) -> Selection:
+    """The first m of a path alone."""
+    chosen, columns = path.chosen[:m], path.columns[:m]
+    total = columns.sum(axis=0, dtype=np.float64)
+    return Selection(chosen, columns, total, _mmd2(chosen, total, kappa, spread), path.curve[:m])
 
 
 def exchanged(
@@ -91,18 +101,19 @@ def exchanged(
     chosen, columns, m = found.chosen.copy(), found.columns.copy(), len(found.chosen)
     worth = found.total - m * kappa
     free = np.where(allowed, worth, np.inf)
-    free[chosen] = np.inf
+    free[chosen], each = np.inf, np.empty(len(kappa))
     least = 0.5e-9 * max(spread, _TIE) * m**2
     for _ in range(rounds):
         moved = False
         for a in range(m):
-            each, own = free - columns[a], chosen[a]
-            j = int(each.argmin())
-            if each[j] < worth[own] - columns[a, own] - least:
+            np.subtract(free, columns[a], out=each)
+            j, own = int(each.argmin()), chosen[a]
+            if each[j] < worth[own] - 1.0 - least:
                 j = int((each <= each[j] + _TIE).argmax())
                 column = similarity.column(j)
                 change = column - columns[a]
-                worth, free = worth + change, free + change
+                worth += change
+                free += change
                 free[own], free[j] = worth[own], np.inf
                 chosen[a], columns[a], moved = j, column, True
         if not moved:
@@ -113,15 +124,15 @@ def exchanged(
 
 def given(similarity: Columns, kappa: FloatArray, chosen: IntArray, *, spread: float) -> Selection:
     """A set that somebody chose, with the curve of MMD^2 along its own order."""
-    columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(_kept_as(len(similarity)))
+    columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(_kept_as(len(chosen), len(similarity)))
     totals = np.cumsum(columns, axis=0, dtype=np.float64)
     curve = np.array([_mmd2(chosen[: q + 1], totals[q], kappa, spread) for q in range(len(chosen))])
     return Selection(chosen, columns, totals[-1], float(curve[-1]), curve)
 
 
-def _kept_as(n: int) -> type[np.floating[Any]]:
-    """The precision in which columns are kept."""
-    return np.float64 if n <= DOUBLE else np.float32
+def _kept_as(m: int, n: int) -> type[np.floating[Any]]:
+    """The precision in which m columns are kept: single is all there is of many rows, but double is worked with."""
+    return np.float64 if n <= DOUBLE or m * n <= _KEPT else np.float32
 
 
 def _mmd2(chosen: IntArray, total: FloatArray, kappa: FloatArray, spread: float) -> float:

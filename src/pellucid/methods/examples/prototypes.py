@@ -3,10 +3,10 @@
 Reference. Kim, Khanna and Koyejo 2016, "Examples are not enough, learn to criticize!"; Kaufman and Rousseeuw 1990 for
 medoids.
 
-Definition. Prototypes are rows of the data: those that minimise MMD^2 (see `mmd`), medoids (see `medoids`), or given
-ones. Criticisms are rows at which the witness function of the prototypes is large (see `criticisms`). With ``by`` the
-kernel is local, 0 between rows of different classes (or predicted classes, or thirds of the predictions), so that the
-total number is divided between them as MMD^2 demands.
+Definition. Prototypes are rows of the data: those that minimise MMD^2 (see `mmd`), those that do so with weights (see
+`weighted`), medoids (see `medoids`), or given ones. Criticisms are rows at which the witness function of the prototypes
+is large (see `criticisms`). With ``by`` the kernel is local, 0 between rows of different classes (or predicted classes,
+or thirds of the predictions), so that the total number is divided between them as MMD^2 demands.
 
 Estimator. Numbers in standard deviations and levels of categories as points (`pellucid.data.embedding`), the width of
 the kernel at the median distance; kappa exactly, or beyond 20,000 rows from 4,000 sampled columns, with the error that
@@ -35,7 +35,7 @@ from pellucid.diagnostics.general import SAMPLE_ROWS, sample_predictions
 from pellucid.diagnostics.prototypes import Measured, prototype_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Discrepancy, Header, Prototypes
-from pellucid.methods.examples import mmd
+from pellucid.methods.examples import mmd, weighted
 from pellucid.methods.examples.criticisms import criticise
 from pellucid.methods.examples.estimation import describe, sensitivity
 from pellucid.methods.examples.estimation.number import elbow, silhouettes
@@ -47,9 +47,10 @@ from pellucid.runner import Run
 from pellucid.stats import effective_size
 from pellucid.words import value_name
 
-Method = Literal["mmd", "medoids", "given"]
+Method = Literal["mmd", "weighted", "medoids", "given"]
 By = Literal["class", "prediction"] | None
-METHODS: tuple[Method, ...] = ("mmd", "medoids", "given")
+METHODS: tuple[Method, ...] = ("mmd", "weighted", "medoids", "given")
+_SEARCHES: dict[Method, Any] = {"mmd": mmd, "weighted": weighted}  # for the rest prototypes that count alike are known
 _AUTO = 30  # prototypes up to which the elbow is looked for
 _BEYOND = 10  # prototypes beyond those asked for, to see whether they are missing
 
@@ -81,7 +82,7 @@ def prototypes(
     free = space.allowed.copy()
     free[chosen.chosen] = False
     witness = chosen.witness(space.kappa)
-    odd = criticise(space.similarity, witness, count, free)
+    odd = criticise(space.kernel, witness, count, free)
     settings = {
         "n": n if isinstance(n, str) else len(chosen.chosen),
         "criticisms": count,
@@ -151,7 +152,7 @@ def _groups(predictor: Predictor, data: Data, by: By, run: Run) -> tuple[IntArra
 
 def _chosen(space: Space, data: Data, n: Any, method: Method) -> tuple[mmd.Selection, mmd.Selection]:
     """The prototypes, and the greedy path that goes on beyond them."""
-    similarity, kappa, spread, allowed = space.similarity, space.kappa, space.spread, space.allowed
+    similarity, kappa, spread, allowed = space.kernel, space.kappa, space.spread, space.allowed
     most = int(allowed.sum())
     if method == "given":
         rows = data.places(n) if not (isinstance(n, str) and n == "auto") and not _is_one_number(n) else None
@@ -166,13 +167,16 @@ def _chosen(space: Space, data: Data, n: Any, method: Method) -> tuple[mmd.Selec
         return own, mmd.greedy(similarity, kappa, m, spread=spread, allowed=allowed)
     auto = isinstance(n, str) and n == "auto"
     m = min(_AUTO, most) if auto else whole("n", n, most=most, also="'auto'")
-    path = mmd.greedy(similarity, kappa, min(m if auto else m + min(m, _BEYOND), most), spread=spread, allowed=allowed)
+    search = _SEARCHES.get(method, mmd)
+    path = search.greedy(
+        similarity, kappa, min(m if auto else m + min(m, _BEYOND), most), spread=spread, allowed=allowed
+    )
     m = elbow(path.curve) if auto else m
-    first = path.first(m, kappa, spread)
+    first = search.first(path, m, kappa, spread)
     if method == "medoids":
-        rows, _ = medoids(similarity.rows, first.chosen, space.weights, allowed)
+        rows, _ = medoids(space.similarity.rows, first.chosen, space.weights, allowed)
         return mmd.given(similarity, kappa, rows, spread=spread), path
-    return mmd.exchanged(similarity, kappa, first, spread=spread, allowed=allowed), path
+    return search.exchanged(similarity, kappa, first, spread=spread, allowed=allowed), path
 
 
 def _is_one_number(n: Any) -> bool:
@@ -196,7 +200,8 @@ def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
     order = np.argsort(-covered.share, kind="stable")
     ordered, place = chosen.chosen[order], np.append(np.argsort(order), -1)
     owner = place[covered.owner]
-    weights = describe.best_weights(space.similarity.within(ordered), space.kappa[ordered])
+    within = space.similarity.within(ordered)
+    weights = describe.best_weights(within, space.kappa[ordered])
     examples = np.concatenate([ordered, parts.odd])
     some = data.take(examples)
     full = run.predict(predictor, some, full=True)
@@ -219,8 +224,8 @@ def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
         contrast=describe.contrasts(data, owner, ordered),
         discrepancy=Discrepancy(
             mmd2=chosen.mmd2,
-            se=space.mmd2_error(ordered),
-            weighted=_weighted_mmd2(space, ordered, weights),
+            se=space.mmd2_error(ordered, weights if chosen.weighted else np.full(len(ordered), 1.0 / len(ordered))),
+            weighted=weighted.mmd2_of(within, space.kappa[ordered], weights, space.spread),
             weights=weights,
             curve=parts.chosen.curve if settings["method"] == "given" else parts.path.curve,
             silhouettes=silhouettes(parts.path.columns, space.weights),
@@ -230,12 +235,6 @@ def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
         ),
         map=describe.row_map(data, space.similarity.rows, examples, parts.witness, plain=parts.plain),
     )
-
-
-def _weighted_mmd2(space: Space, chosen: IntArray, weights: FloatArray) -> float:
-    kernel = space.similarity.within(chosen)
-    found = float(weights @ kernel @ weights) - 2 * float(weights @ space.kappa[chosen]) + space.spread
-    return max(found, 0.0)
 
 
 def errors_of(predictor: Predictor, data: Data, full: FloatArray) -> FloatArray:
@@ -264,11 +263,11 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
     space, path, chosen = parts.space, parts.path, parts.chosen.chosen
     m, method = len(chosen), settings["method"]
     generator = run.generator("prototypes.widths")
-    widths = {
-        name: sensitivity.at_width(space, chosen, factor, generator)
-        for name, factor in (("at_half", 0.5), ("at_double", 2.0))
-        if method == "mmd" and space.similarity.kernel != "leaves"
-    }
+    widths = {}
+    search = _SEARCHES.get(method)
+    if search is not None and space.similarity.kernel != "leaves":
+        found_there = sensitivity.at_widths(space, chosen, (0.5, 2.0), search, generator)
+        widths = dict(zip(("at_half", "at_double"), found_there, strict=True))
     some = parts.data.spread(SAMPLE_ROWS)
     f = parts.predictor.restrict(sample_predictions(parts.predictor, parts.data.take(some), run))
     at = found.predictions[np.argsort(np.argsort(-parts.covered.share, kind="stable"))]
@@ -279,9 +278,9 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
         se=float("nan") if found.discrepancy is None else found.discrepancy.se,
         itself=1.0 / (effective_size(space.weights) * space.spread) if widths else 0.0,
         alike=space.spread if widths else 0.0,
-        kept=sensitivity.kept_criticisms(space, path, parts.odd, m) if len(parts.odd) and method == "mmd" else None,
+        kept=sensitivity.kept_criticisms(space, path, parts.odd, m, search) if len(parts.odd) and search else None,
         explained=sensitivity.explained_by_prototypes(space.similarity, chosen, some, f, at),
-        beyond=(len(path.chosen), float(np.min(path.curve[m:]))) if method == "mmd" and len(path.chosen) > m else None,
+        beyond=(len(path.chosen), float(np.min(path.curve[m:]))) if search and len(path.chosen) > m else None,
         best=_searched(space, path) if method == "given" else None,
         sampled=None if space.columns is None else len(space.columns),
         contributions=settings["features"] == "contributions",
@@ -292,7 +291,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
 
 def _searched(space: Space, path: mmd.Selection) -> float:
     """MMD^2 of as many prototypes that are searched for."""
-    return mmd.exchanged(space.similarity, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
+    return mmd.exchanged(space.kernel, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
 
 
 def _with_widths(found: Discrepancy | None, measured: Measured) -> Discrepancy | None:

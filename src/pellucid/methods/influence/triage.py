@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import fraction, whole
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
@@ -40,14 +40,21 @@ from pellucid.methods.importance.folds import with_refits
 from pellucid.methods.influence.dispatch import closed
 from pellucid.methods.influence.estimation.left_out import Request, spread_apart
 from pellucid.methods.influence.estimation.measured import measured
+from pellucid.methods.influence.estimation.suspects import (
+    FIRST,
+    POINTS,
+    belief_in,
+    changed_outcomes,
+    dealt,
+    outcome_names,
+    own_loss,
+    share_found,
+)
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 from pellucid.runner import Run
-from pellucid.words import number
 
-FIRST = 0.1  # of the list
-_POINTS = 101
 _DEALINGS = 3
 _BETTER = 0.03  # of the changed rows
 
@@ -63,16 +70,16 @@ def triage(
     loss = find_loss(None, predictor.task, predictor.raw_scale)
     if loss.rows is None:
         raise InputError("triage needs a loss that is a mean over rows, which scores do not have; give probabilities.")
-    work = _Work(predictor, data, refits, [_dealt(predictor, data, folds, k, run) for k in range(_DEALINGS)], loss, run)
+    work = _Work(predictor, data, refits, [dealt(predictor, data, folds, k, run) for k in range(_DEALINGS)], loss, run)
     given = run.predict(predictor, data, full=True)
     suspicion, expected, fitted = work.suspicion(None)
-    order, flipped = _changed(predictor, data, share, run)
+    order, flipped = changed_outcomes(predictor, data, share, run)
     trial, _, _ = work.suspicion(order)
-    curves = np.stack([_found(part, flipped) for part in trial])
-    tenth = curves[:, round(FIRST * (_POINTS - 1))]
+    curves = np.stack([share_found(part, flipped) for part in trial])
+    tenth = curves[:, round(FIRST * (POINTS - 1))]
     best = int(np.argmax(tenth - _BETTER * (np.array(MEASURES) != "both")))
     y = outcome_for(predictor, data)
-    own = _own(loss, y, expected)
+    own = own_loss(loss, y, expected)
     result = Triage(
         values=suspicion[best],
         se=np.zeros(len(data)),
@@ -82,9 +89,9 @@ def triage(
         found=float(tenth[best]),
         changed=int(flipped.sum()),
         loss=own,
-        given=_names(predictor, data, y),
-        expected=_names(predictor, data, expected if predictor.classes is None else expected.argmax(axis=1)),
-        belief=_belief(predictor, y, expected),
+        given=outcome_names(predictor, data, y),
+        expected=outcome_names(predictor, data, expected if predictor.classes is None else expected.argmax(axis=1)),
+        belief=belief_in(predictor, y, expected),
         influence=_influence(predictor, data, run),
         header=Header.of(
             predictor,
@@ -147,7 +154,7 @@ class _Work:
             run.raise_if_interrupted()
         y = outcome_for(self.predictor, self.data)
         y = y if order is None else y[order]
-        each = np.stack([_own(self.loss, y, full) for full in (*outside, inside[0])])
+        each = np.stack([own_loss(self.loss, y, full) for full in (*outside, inside[0])])
         return np.stack([each[:-1].mean(axis=0), each[-1], each.mean(axis=0)]), outside.mean(axis=0), inside[0]
 
 
@@ -156,53 +163,3 @@ def _influence(predictor: Predictor, data: Data, run: Run) -> FloatArray:
     request = Request(predictor, data, None, "loss", None, None, 0, run)
     left = closed(request)
     return np.empty(0) if left is None else measured(request, left).values
-
-
-def _own(loss: Loss, y: FloatArray, full: FloatArray) -> FloatArray:
-    """The loss of each row's own outcome."""
-    assert loss.rows is not None
-    return np.asarray(loss.rows(y, full), dtype=np.float64)
-
-
-def _dealt(predictor: Predictor, data: Data, folds: int, dealing: int, run: Run) -> IntArray:
-    """Folds of equal size, classes evenly."""
-    order = run.generator("triage.folds", dealing).permutation(len(data))
-    if predictor.classes is not None:
-        order = order[np.argsort(outcome_for(predictor, data)[order], kind="stable")]
-    fold = np.empty(len(data), dtype=np.intp)
-    fold[order] = np.arange(len(data)) % folds
-    return fold
-
-
-def _changed(predictor: Predictor, data: Data, share: float, run: Run) -> tuple[IntArray, BoolArray]:
-    """Whose outcome each row gets, and which rows got another's: of classes one of another class."""
-    rng, n = run.generator("triage.changed"), len(data)
-    y = outcome_for(predictor, data).reshape(n, -1)[:, 0]
-    order, flipped = np.arange(n), np.zeros(n, dtype=bool)
-    for i in rng.permutation(n)[: max(round(share * n), 1)]:
-        others = np.flatnonzero(y != y[i])
-        if len(others):
-            order[i] = rng.choice(others)
-            flipped[i] = True
-    if not flipped.any():
-        raise InputError("all outcomes are equal, so no wrong one can be recognised.")
-    return order, flipped
-
-
-def _found(suspicion: FloatArray, flipped: BoolArray) -> FloatArray:
-    """The share of changed rows among the first 0, 1, ..., 100% of the list."""
-    hits = np.append(0, np.cumsum(flipped[np.argsort(-suspicion, kind="stable")]))
-    return np.asarray(hits[np.round(np.linspace(0, len(flipped), _POINTS)).astype(np.intp)] / flipped.sum())
-
-
-def _names(predictor: Predictor, data: Data, values: FloatArray) -> tuple[str, ...]:
-    if predictor.classes is not None:
-        return tuple(str(predictor.classes[int(k)]) for k in np.ravel(values))
-    return tuple(number(float(v)) for v in values.reshape(len(data), -1)[:, 0])
-
-
-def _belief(predictor: Predictor, y: FloatArray, full: FloatArray) -> FloatArray:
-    """The out-of-fold probability of each row's own class, or the residual of a number."""
-    if predictor.classes is None:
-        return np.asarray((y - full)[:, 0])
-    return np.asarray(full[np.arange(len(full)), y.astype(np.intp)])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data
@@ -16,7 +18,7 @@ from pellucid.stats import weighted_mean
 
 _SUM_TO_ONE = 1e4  # how firmly, beside the rest of the least squares
 _MAP_ROWS = 1000
-_AT_ONCE, _ROWS = 64, 4096  # columns and rows that contrasts are worked out for together
+_AT_ONCE = 2_000_000  # numbers that contrasts are worked out for together
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +40,21 @@ def coverage(similarity: Similarity, chosen: IntArray, weights: FloatArray) -> C
 
 def best_weights(kernel: FloatArray, kappa: FloatArray) -> FloatArray:
     """Weights of the prototypes, none negative, of sum 1, that make MMD^2 least: w' K w - 2 w' kappa is."""
-    factor = np.linalg.cholesky(kernel + 1e-9 * np.eye(len(kernel)))
+    factor = _cholesky(kernel)
     goal = np.linalg.solve(factor, kappa)
     sides = np.vstack([factor.T, np.full(len(kernel), _SUM_TO_ONE)])
     found, _ = nnls(sides, np.append(goal, _SUM_TO_ONE))
     return np.asarray(found / found.sum())
+
+
+def _cholesky(kernel: FloatArray) -> FloatArray:
+    """The Cholesky factor; of kernels worked out in single precision with a little more on the diagonal."""
+    for more in (1e-9, 1e-6):
+        try:
+            return np.asarray(np.linalg.cholesky(kernel + more * np.eye(len(kernel))))
+        except np.linalg.LinAlgError:
+            continue
+    return np.asarray(np.linalg.cholesky(kernel + 1e-3 * np.eye(len(kernel))))
 
 
 def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
@@ -52,8 +64,9 @@ def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
     w, features = data.weights, data.schema.features
     out = np.zeros((len(chosen), len(features)))
     numbers = [j for j, feature in enumerate(features) if not feature.nominal]
-    for some in (numbers[start : start + _AT_ONCE] for start in range(0, len(numbers), _AT_ONCE)):
-        out[:, some] = _of_numbers(np.column_stack([data.codes(j) for j in some]), owner, chosen, w)
+    at_once = max(_AT_ONCE // len(w), 1)
+    for some in (numbers[start : start + at_once] for start in range(0, len(numbers), at_once)):
+        out[:, some] = _of_numbers(np.array([data.codes(j) for j in some]), owner, chosen, w)
     for j in np.setdiff1d(np.arange(len(features)), numbers):
         codes = data.codes(j)
         out[:, j] = [_contrast((codes == codes[row]).astype(np.float64), owner == k, w) for k, row in enumerate(chosen)]
@@ -61,20 +74,21 @@ def contrasts(data: Data, owner: IntArray, chosen: IntArray) -> FloatArray:
 
 
 def _of_numbers(codes: FloatArray, owner: IntArray, chosen: IntArray, w: FloatArray) -> FloatArray:
-    """Contrasts of columns of numbers."""
-    known = ~np.isnan(codes) & (owner >= 0)[:, None]
-    mass = w @ known
-    mean = w @ np.where(known, codes, 0.0) / np.where(mass > 0, mass, 1.0)
-    off = np.where(known, codes - mean, 0.0)
-    sd = np.sqrt(w @ np.square(off) / w.sum())
-    sums, total = np.zeros((len(chosen), codes.shape[1])), np.zeros(len(chosen))
-    for rows in (slice(start, start + _ROWS) for start in range(0, len(w), _ROWS)):
-        share = (owner[rows] == np.arange(len(chosen))[:, None]) * w[rows]
-        sums += share @ off[rows]
-        total += share.sum(axis=1)
+    """Contrasts of several features ``(features, n)`` that hold numbers."""
+    owned = owner >= 0
+    lacks = np.isnan(codes) | ~owned
+    some = bool(lacks.any())
+    codes, mass = (np.where(lacks, 0.0, codes), ~lacks @ w) if some else (codes, np.full(len(codes), w.sum()))
+    off = codes - (codes @ w / np.where(mass > 0, mass, 1.0))[:, None]
+    if some:
+        off[lacks] = 0.0
+    sd = np.sqrt(np.square(off) @ w / w.sum())
+    member = csr_array((w[owned], (owner[owned], np.flatnonzero(owned))), shape=(len(chosen), len(w)))
+    sums: FloatArray = np.asarray(member @ off.T)
+    total: FloatArray = np.asarray(member.sum(axis=1))
     scale = total[:, None] * sd
     found = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
-    return np.where(found * off[chosen] > 0, found, 0.0)
+    return np.where(found * off[:, chosen].T > 0, found, 0.0)
 
 
 def _contrast(has: FloatArray, inside: AnyArray, w: FloatArray) -> float:
@@ -114,7 +128,8 @@ def _components(some: FloatArray, others: FloatArray) -> tuple[FloatArray, Float
     mean = some.mean(axis=0)
     centred = some - mean
     if some.shape[1] <= len(some):
-        squares, axes = np.linalg.eigh(centred.T @ centred)
+        least = max(some.shape[1] - 2, 0)
+        squares, axes = eigh(centred.T @ centred, subset_by_index=[least, some.shape[1] - 1])
     else:
         squares, left = np.linalg.eigh(centred @ centred.T)
         size = np.sqrt(np.maximum(squares, 0.0))

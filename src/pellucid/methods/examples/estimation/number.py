@@ -6,6 +6,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 
+_LEAST = 1e-30  # half of a squared distance
+
 
 def elbow(curve: FloatArray) -> int:
     """The number at which the curve, as low as it has been so far, is farthest below the line between its ends.
@@ -29,13 +31,13 @@ def silhouettes(columns: FloatArray, weights: FloatArray) -> FloatArray:
     That of a row is (b - a) / max(a, b), with a and b its distances sqrt(2 - 2k) from the nearest and the second
     nearest prototype; with a single one it is 0.
     """
-    first, second = np.full(columns.shape[1], np.inf), np.full(columns.shape[1], np.inf)
-    found, total = np.zeros(len(columns)), float(weights.sum())
-    for m, column in enumerate(columns):
-        apart = np.sqrt(np.maximum(2.0 - 2.0 * column.astype(np.float64), 0.0))
-        second = np.minimum(second, np.maximum(first, apart))
-        first = np.minimum(first, apart)
-        if m:
-            near = np.divide(first, second, out=np.ones_like(first), where=second > 0)
-            found[m] = 1.0 - float(weights @ near) / total
+    first, found, total = 1.0 - columns[0], np.zeros(len(columns)), float(weights.sum())
+    second = np.full_like(first, np.inf)
+    for m in range(1, len(columns)):
+        half = 1.0 - columns[m]  # of the squared distances
+        second = np.minimum(second, np.maximum(first, half))
+        first = np.minimum(first, half)
+        near = np.sqrt(first / np.maximum(second, _LEAST))
+        near[second <= _LEAST] = 1.0
+        found[m] = 1.0 - float(weights @ near) / total
     return found

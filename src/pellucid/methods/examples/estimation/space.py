@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,18 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import positive, whole
 from pellucid.data import Data
 from pellucid.data.embedding import embedded, standardised
-from pellucid.data.similarity import Cells, KernelName, Leaves, Points, Rows, Similarity, usual_width, width_rows
+from pellucid.data.similarity import (
+    Cells,
+    Columns,
+    KernelName,
+    Leaves,
+    Points,
+    Remembered,
+    Rows,
+    Similarity,
+    usual_width,
+    width_rows,
+)
 from pellucid.errors import InputError
 from pellucid.methods.attribution.shap import shap
 from pellucid.models import Predictor
@@ -39,16 +51,21 @@ class Space:
     columns: IntArray | None = None
     column_means: FloatArray | None = None
 
+    @cached_property
+    def kernel(self) -> Columns:
+        """The kernel, one column after the other."""
+        return Remembered(self.similarity)
+
     @property
     def allowed(self) -> BoolArray:
         """Rows that count."""
         return np.asarray(self.weights > 0)
 
-    def mmd2_error(self, chosen: IntArray) -> float:
-        """The standard error of MMD^2 that comes from sampling columns."""
+    def mmd2_error(self, chosen: IntArray, weights: FloatArray) -> float:
+        """The standard error of MMD^2 that comes from sampling columns, of prototypes with weights of sum 1."""
         if self.columns is None or self.column_means is None:
             return 0.0
-        each = self.column_means - 2.0 * self.similarity.block(self.columns, chosen).astype(np.float64).mean(axis=1)
+        each = self.column_means - 2.0 * self.similarity.block(self.columns, chosen).astype(np.float64) @ weights
         share = self.weights[self.columns] / self.weights[self.columns].sum()
         variance = float(np.sum(np.square(share * (each - share @ each))))
         return float(np.sqrt(variance * max(1.0 - len(self.columns) / len(self.kappa), 0.0)))
