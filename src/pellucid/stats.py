@@ -9,10 +9,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.errors import InputError
 
 Z95 = 1.959963984540054  # standard errors on either side of a 95% interval of a normal estimate
@@ -50,8 +53,8 @@ def skewness(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Skewness along the first axis, less its bias for few values of equal weight; 0 where nothing varies."""
     size = effective_size(weights)
     rest = values - weighted_mean(values, weights)
-    variance = weighted_mean(np.square(rest), weights)
-    third = weighted_mean(rest**3, weights)
+    square = np.square(rest)
+    variance, third = weighted_mean(square, weights), weighted_mean(square * rest, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         raw = np.where(variance > 0, third / variance**1.5, 0.0)
     return np.asarray(raw * np.sqrt(size * (size - 1)) / (size - 2) if size > 2 else 0.0 * raw)
@@ -60,15 +63,21 @@ def skewness(values: FloatArray, weights: FloatArray) -> FloatArray:
 def skewed_interval(
     values: FloatArray, se: FloatArray, skew: FloatArray, size: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends of 95% intervals of means (or sums of influences) over ``size`` skewed values, no narrower than Student's.
-
-    A long tail that the sample has not seen yet is on one side: the t statistic is skewed by about ``skew / sqrt(n)``.
-    Hall's transformation (1992) g(t) = t + skew (t^2/3 + 1/6) / sqrt(n) + skew^2 t^3 / (27 n) takes most of that away;
-    its inverse at the ends of Student's interval gives the ends of this one.
-    """
+    """Ends of 95% intervals of means (or sums of influences) over ``size`` skewed values, never below Student's."""
     size = np.maximum(np.asarray(size, dtype=np.float64), 2.0)
-    ends = np.asarray(stdtrit(size - 1.0, 0.975), dtype=np.float64)
-    tilt = np.asarray(skew) / np.sqrt(size)
+    return tilted_interval(values, se, np.asarray(skew) / np.sqrt(size), size - 1.0)
+
+
+def tilted_interval(
+    values: FloatArray, se: FloatArray, tilt: FloatArray, freedom: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same of estimates that are skewed themselves, by ``tilt``: of a mean, skewness / sqrt(n).
+
+    A long tail that the sample has not seen yet is on one side: the t statistic is skewed too, the other way. Hall's
+    transformation (1992) g(t) = t + tilt (t^2/3 + 1/6) + tilt^2 t^3 / 27 takes most of that away; its inverse at the
+    ends of Student's interval gives the ends of this one.
+    """
+    ends = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
     small = np.abs(tilt) < _NO_TILT
     safe = np.where(small, 1.0, tilt)
 
@@ -174,6 +183,41 @@ def weighted_median(values: FloatArray, weights: FloatArray) -> float:
     if abs(share[at] - 0.5) <= _ROUNDING and at + 1 < len(order):
         return float((values[order[at]] + values[order[at + 1]]) / 2)
     return float(values[order[at]])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMoments:
+    """Of the values ``(rows, outputs)`` of each group of rows, their weight (``mass``) and effective number (``size``),
+    mean, standard deviation and third central moment, free of bias; NaN where too few rows are behind them.
+    """
+
+    mass: FloatArray
+    size: FloatArray
+    mean: FloatArray
+    sd: FloatArray
+    third: FloatArray
+
+    @classmethod
+    def of(cls, groups: IntArray, n: int, values: FloatArray, weights: FloatArray) -> Self:
+        """The groups are 0 to ``n - 1``."""
+        mass = np.bincount(groups, weights=weights, minlength=n)
+        squares = np.bincount(groups, weights=np.square(weights), minlength=n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            size = np.where(mass > 0, np.square(mass) / squares, 0.0)
+            mean = group_sums(groups, n, weights[:, None] * values) / mass[:, None]
+            rest = values - mean[groups]
+            part = weights[:, None] * np.square(rest)
+            variance = group_sums(groups, n, part) / mass[:, None] * (size / (size - 1))[:, None]
+            third = group_sums(groups, n, part * rest) / mass[:, None]
+            third = third * (np.square(size) / (size - 1) / (size - 2))[:, None]
+        sd = np.where((size > 1 + _ROUNDING)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
+        return cls(mass, size, mean, sd, np.where((size > 2 + _ROUNDING)[:, None], third, np.nan))
+
+    @property
+    def skew(self) -> FloatArray:
+        """Skewness; 0 where it is not known."""
+        known = np.isfinite(self.third) & (self.sd > 0)
+        return np.where(known, self.third, 0.0) / np.where(known, self.sd, 1.0) ** 3
 
 
 class Moments:

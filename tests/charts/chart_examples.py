@@ -11,6 +11,7 @@ from pellucid.explanations import Associations, AtMissing, Attribution, Caveat, 
 from pellucid.explanations.attribution import Entries, InteractionValues, Reference
 from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
+from pellucid.stats import interval
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
 NASTY = "a \"quoted\" [name].with\\dots {and}\nnew lines 'n' ünïcödé 特徴 </script>"
@@ -63,7 +64,18 @@ def effect(
         "spread": np.abs(values) * 0.1, "rug": (data,), "shape": ("complex",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**headed({**fields, **more}))
+    return _effect({**fields, **more})
+
+
+def _effect(fields: dict[str, Any]) -> Effect:
+    """With the intervals that follow from the standard errors, unless there are others."""
+    fields["settings"] = {**fields["settings"], "center": fields.pop("center", None)}
+    if fields.get("individual"):
+        low = high = fields["se"]
+    else:
+        with np.errstate(invalid="ignore"):  # log-odds may be infinite
+            low, high = interval(fields["values"], fields["se"])
+    return Effect(**headed({"low": low, "high": high, **fields}))
 
 
 def ale(edges: Any = None, **more: Any) -> Effect:
@@ -149,7 +161,7 @@ def surface(
         "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**headed({**fields, **more}))
+    return _effect({**fields, **more})
 
 
 def three(
@@ -173,7 +185,7 @@ def three(
         "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**headed({**fields, **more}))
+    return _effect({**fields, **more})
 
 
 def importance(

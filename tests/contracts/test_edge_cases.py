@@ -197,6 +197,6 @@ def test_several_classes(method):
         assert result.values.shape[-1] == 3
         one = asked(forest(output="low"))
         np.testing.assert_allclose(one.values, result.values[..., 1], rtol=1e-12, atol=1e-14)
-        if result.method == "pdp" and not result.settings["pure"] and result.center is None:
+        if result.method == "pdp" and not result.settings["pure"] and result.settings["center"] is None:
             np.testing.assert_allclose(result.values.sum(axis=-1), 1)
     assert result.plot().spec["$schema"]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
-from pellucid.methods.effects.estimation.accumulation import _variance_2d, added_up, highest_order, without_lower_orders
+from pellucid.methods.effects.estimation.accumulated import _of_steps_2d
+from pellucid.methods.effects.estimation.accumulation import added_up, highest_order, without_lower_orders
 from pellucid.methods.effects.estimation.ale_axis import Axis
 from strategies import QUICK, Table, additive, assert_close, bent, tables, varied
 
@@ -279,18 +280,18 @@ def test_rows_without_the_value_are_compared_with_themselves_with_one():
 
 @given(st.integers(2, 5), st.integers(2, 5), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
 @QUICK
-def test_the_variance_of_a_pair_is_that_of_its_derivatives(points, others, nominal, other_nominal, seed):
+def test_the_errors_of_a_pair_are_those_of_its_derivatives(points, others, nominal, other_nominal, seed):
     generator = np.random.default_rng(seed)
     first = Axis(np.arange(float(points)), np.empty(0, dtype=np.intp), nominal)
     second = Axis(np.arange(float(others)), np.empty(0, dtype=np.intp), other_nominal)
     mass = generator.integers(0, 3, size=(first.n_cells, second.n_cells)).astype(float)
     mass[0, 0] += 1.0
     steps = (first.n_steps, second.n_steps)
-    error = generator.uniform(size=(*steps, 2))
+    errors = generator.uniform(size=(3, *steps, 2))
     unit = np.eye(steps[0] * steps[1]).reshape(*steps, -1)
     derivative = highest_order((first, second), mass, unit)
-    expected = np.square(derivative) @ error.reshape(-1, 2)
-    np.testing.assert_allclose(_variance_2d(first, second, mass, error), expected, rtol=1e-9, atol=1e-12)
+    expected = [derivative**power @ error.reshape(-1, 2) for power, error in zip((2, 3, 4), errors, strict=True)]
+    np.testing.assert_allclose(_of_steps_2d(first, second, mass, errors), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_several_masses_at_once_are_the_same_as_one_by_one():

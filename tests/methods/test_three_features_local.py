@@ -14,7 +14,7 @@ import pellucid
 from golden_files import masked
 from pellucid import Explainer
 from pellucid.methods.effects.ale import local_effects, make_axes
-from pellucid.methods.effects.estimation import accumulation
+from pellucid.methods.effects.estimation.accumulated import accumulate
 from reference import accumulated_local as slow
 from reference.higher_order_local import ale_together
 from strategies import LEVELS, QUICK, Table, additive, assert_close, bent, tables, varied
@@ -123,7 +123,7 @@ def test_total_effect_adds_every_lower_order(table, bins):
         expected += np.expand_dims(explainer.ale((ALL[j], ALL[k]), bins=bins).values, 3 - j - k)
     total = explainer.ale(ALL, bins=bins, total=True)
     assert_close(total.values, expected, 1e-12)
-    assert total.total
+    assert total.settings["total"]
 
 
 # -- theorems ----------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_errors_by_random_signs_agree_with_those_by_steps():
     ex = Explainer(lambda X: X[:, 0] * X[:, 1] * X[:, 2] * X[:, 3], X, checks=False)
     axes = make_axes(ex.data, (0, 1, 2), 4, None)
     local = local_effects(ex._run("ale"), ex.predictor, ex.data, (0, 1, 2), axes)
-    exact, drawn = (np.sqrt(accumulation.accumulate(axes, local, most)[1]) for most in (10**9, 0))
+    exact, drawn = (accumulate(axes, local, most).se for most in (10**9, 0))
     np.testing.assert_allclose(exact[..., 0], ex.ale((0, 1, 2), bins=4).se)
     assert np.median(np.abs(drawn / exact - 1)) < 0.1
     assert not np.array_equal(drawn, exact)
@@ -298,7 +298,7 @@ def test_words_table_and_file(tmp_path, golden):
     effect = Explainer(lambda X: X["x"] * X["z"] * (X["k"] == "a"), X).ale(("x", "z", "k"), bins=3)
     golden("effect", "accumulated local effect of three features", masked(effect.text()))
     table = effect.frame()
-    assert list(table.columns) == ["x", "z", "k", "value", "se"]
+    assert list(table.columns) == ["x", "z", "k", "value", "se", "low", "high"]
     assert len(table) == 4 * 4 * 2
     line = table.iloc[13]
     assert effect.value(line["x"], line["z"], line["k"]) == pytest.approx(line["value"])

@@ -64,8 +64,8 @@ def rows_text(count: float) -> str:
 def is_change(effect: Effect) -> bool:
     """Whether values are differences, to be read against zero, rather than predictions."""
     if effect.method in ("ale", "term"):
-        return not effect.total
-    return effect.center is not None or effect.derivative or bool(effect.settings.get("pure"))
+        return not effect.settings.get("total")
+    return effect.settings.get("center") is not None or effect.derivative or bool(effect.settings.get("pure"))
 
 
 def value_title(effect: Effect, output: str | None = None) -> str:
@@ -90,14 +90,14 @@ def _quantity(effect: Effect) -> str:
     if effect.derivative:
         return f"slope of the {noun}"
     if bool(effect.settings.get("pure")) or (
-        effect.method in ("ale", "term") and len(effect.grids) > 1 and not effect.total
+        effect.method in ("ale", "term") and len(effect.grids) > 1 and not effect.settings.get("total")
     ):
         return "joint effect on the prediction"
     if effect.method in ("ale", "term"):
-        return "effect on the prediction" if not effect.total else noun
-    if effect.center is None:
+        return "effect on the prediction" if not effect.settings.get("total") else noun
+    if effect.settings.get("center") is None:
         return noun
-    center = str(effect.center)
+    center = str(effect.settings["center"])
     if center == "mean":
         return f"{noun}, difference from its mean"
     anchor = "its lowest value" if center in ("True", "min") else center

@@ -51,30 +51,31 @@ class Effect(Explanation, options=EffectOptions):
     """Result of `pdp`, `ice`, `ale` and `mplot`, and the term of a feature in a glass box.
 
     ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows first for
-    individual curves and outputs last if there are several. ``average`` is the average curve (``values`` itself unless
-    the result is individual). ``interaction`` is the share of the curves' movement that is not common to all rows: 0
-    when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data lie at each grid point
-    (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over rows, of what was
-    averaged at each grid point or in each bin. ``ranges``, of an M-plot in bins, has the least and the greatest value
-    of the rows behind each point, which itself is their mean and need not occur.
+    individual curves and outputs last if there are several. ``average`` is the average curve (``values`` itself
+    unless the result is individual), ``low`` and ``high`` the ends of its 95% intervals, which reach farther on the
+    side of a long tail; individual curves have none. ``interaction`` is the share of the curves' movement that is not
+    common to all rows: 0 when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data
+    lie at each grid point (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over
+    rows, of what was averaged at each grid point or in each bin. ``ranges``, of an M-plot in bins, has the least and
+    the greatest value of the rows behind each point, which itself is their mean and need not occur.
     """
 
     method: str
     kinds: tuple[str, ...]
     grids: tuple[AnyArray, ...]
     average: FloatArray
+    low: FloatArray
+    high: FloatArray
     counts: FloatArray
     spread: FloatArray
     rug: tuple[AnyArray, ...]
     shape: tuple[str, ...]
     level: FloatArray  # the mean prediction where it is part of the result, else NaN
     missing: AtMissing | None = None
-    center: Any = None
     individual: bool = False
     derivative: bool = False
     rows: IntArray | None = None
     colouring: Colouring | None = None
-    total: bool = False
     interaction: float = np.nan
     ranges: AnyArray | None = None
 
@@ -116,9 +117,8 @@ class Effect(Explanation, options=EffectOptions):
                 table[f"{self.feature_names[0]} ({end})"] = np.tile(ends, len(self.output_names))
         if len(self.output_names) > 1:
             table["output"] = np.repeat(np.array(self.output_names, dtype=object), n_rows * size)
-        table["value"] = np.moveaxis(values, -1, 0).ravel()
-        table["se"] = np.moveaxis(errors, -1, 0).ravel()
-        return table
+        parts = {"value": values, "se": errors, "low": self.stacked("low"), "high": self.stacked("high")}
+        return table | {name: np.moveaxis(part, -1, 0).ravel() for name, part in parts.items()}
 
     # -- words ---------------------------------------------------------------------------------------
 

@@ -95,7 +95,8 @@ def _place(effect: Effect, i: int, name: str = "") -> str:
 
 def _is_change(effect: Effect) -> bool:
     """Whether values are differences, told with their sign."""
-    return (effect.method in ("ale", "term") and not effect.total) or effect.center is not None
+    told = effect.settings
+    return (effect.method in ("ale", "term") and not told.get("total")) or told.get("center") is not None
 
 
 def _number(effect: Effect, value: float) -> str:
@@ -159,7 +160,7 @@ def _at_missing(effect: Effect, order: list[int], readable: BoolArray) -> list[s
 
 
 def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -> str:
-    signed = effect.method in ("ale", "term") and not effect.total
+    signed = effect.method in ("ale", "term") and not effect.settings.get("total")
     noun = f"{'joint ' if signed else ''}{_noun(effect, k)}"
     fit = readable & np.isfinite(surface)
     surface = np.where(fit, surface, np.nan) if fit.any() else surface

@@ -185,12 +185,15 @@ class SumOfTerms(GlassBox):
         described = [self._schema.features[j] for j in features]
         points = tuple(each.points for each in seen)
         values, se = self._surface(features, points)
+        low, high = interval(values, se)
         counts = seen[0].counts if len(seen) == 1 else np.outer(seen[0].counts, seen[1].counts) / seen[1].counts.sum()
         return Effect(
             method="term",
             values=squeeze_outputs(values),
             se=squeeze_outputs(se),
             average=squeeze_outputs(values),
+            low=squeeze_outputs(low),
+            high=squeeze_outputs(high),
             counts=counts,
             spread=squeeze_outputs(np.zeros(values.shape)),
             kinds=tuple(feature.kind for feature in described),

@@ -1,7 +1,7 @@
 """A line with its band: the effect of one numeric or date feature.
 
-The band is the estimate plus and minus 1.96 standard errors (`Z95`). Where few rows support the line it is
-dashed. What happens at missing values stands apart, at the right.
+The band is the 95% interval. Where few rows support the line it is dashed. What happens at missing values stands
+apart, at the right.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from pellucid.charts.layout import (
 )
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
 from pellucid.charts.text import brief, is_change, rows_text, shown, value_title
-from pellucid.explanations import Effect
+from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.plot_options import EffectOptions
-from pellucid.stats import Z95
+from pellucid.stats import interval
 from pellucid.words import percent, value_name
 
 _WIDER = 1.5  # how far a value at missing may stretch the axis
@@ -52,15 +52,13 @@ def curve_data(effect: Effect) -> list[Row]:
     support = segment_counts(effect)
     few = np.append(support < few_rows(support), False)
     near = point_counts(effect)
-    change = is_change(effect)
     rows: list[Row] = []
     for k, output in enumerate(effect.output_names):
         for place, i in enumerate(order):
-            value, error = effect.stacked("average")[i, k], average_error(effect, int(i), k)
             row: Row = {"output": output, "x": float(x[i]), "x_text": value_name(effect.grids[0][i])}
             if effect.ranges is not None:
                 row |= _range_row(effect.ranges[i])
-            row |= interval_row(value, error, effect.scale, change)
+            row |= average_row(effect, int(i), k)
             rows.append(row | {"few": bool(few[place]), "rows_text": rows_text(float(near[place]))})
     return rows
 
@@ -71,10 +69,16 @@ def _range_row(ends: AnyArray) -> Row:
     return {"from": float(start), "to": float(stop), "x_text": " to ".join(value_name(end) for end in ends)}
 
 
-def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
+def average_row(effect: Effect, i: int, k: int) -> Row:
+    """The average at a grid point; of individual results its interval is not known."""
+    value = effect.stacked("average")[i, k]
+    ends = [np.nan, np.nan] if effect.individual else [effect.stacked(end)[i, k] for end in ("low", "high")]
+    return interval_row(value, *ends, effect.scale, is_change(effect))
+
+
+def interval_row(value: float, low: float, high: float, scale: str, change: bool) -> Row:
     """An estimate with its 95% interval, in numbers and in words."""
-    value, margin = float(value), Z95 * float(error)
-    low, high = value - margin, value + margin
+    value, low, high = float(value), float(low), float(high)
     least, most = bounds(scale, change=change) or (-np.inf, np.inf)
     low, high = max(low, min(value, least)), min(high, max(value, most))
     known = bool(np.isfinite(low) and np.isfinite(high))
@@ -87,11 +91,6 @@ def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
             f"{shown(low, scale, change=change)} to {shown(high, scale, change=change)}" if known else "unknown"
         ),
     }
-
-
-def average_error(effect: Effect, i: int, k: int) -> float:
-    """Standard error of the average at a grid point; individual results do not carry it."""
-    return float("nan") if effect.individual else float(effect.stacked("se")[i, k])
 
 
 def segment_counts(effect: Effect) -> FloatArray:
@@ -147,7 +146,8 @@ def band_data(rows: list[Row]) -> list[Row]:
 
 def curve_limits(effect: Effect) -> Limits:
     """Value limits of a curve: its band, its value at missing if that is near, and zero when values are changes."""
-    parts = [effect.average] if effect.individual else [effect.average, *_ends(effect, effect.average, effect.se)]
+    known = not effect.individual
+    parts = [effect.average, *(_within(effect, effect.average, effect.low, effect.high) if known else ())]
     return limits_with_missing(effect, parts)
 
 
@@ -161,7 +161,7 @@ def limits_with_missing(effect: Effect, parts: list[FloatArray]) -> Limits:
     limits = limits_of(*parts, zero=change, within=within)
     if effect.missing is None:
         return limits
-    apart = [effect.missing.values, *_ends(effect, effect.missing.values, effect.missing.se)]
+    apart = [effect.missing.values, *_within(effect, effect.missing.values, *_missing_ends(effect.missing))]
     wider = limits_of(*parts, *apart, zero=change, within=within)
     near = wider[1] - wider[0] <= _WIDER * (limits[1] - limits[0])
     return wider if near or effect.nominal[0] else limits
@@ -175,11 +175,10 @@ def missing_data(effect: Effect) -> list[Row]:
     """One row per output with the effect where the feature is missing; none if it never is."""
     if effect.missing is None:
         return []
-    values, errors = np.atleast_1d(effect.missing.values), np.atleast_1d(effect.missing.se)
+    parts = (effect.missing.values, *_missing_ends(effect.missing))
     return [
-        {"output": output, "label": f"missing {_share(effect)}"}
-        | interval_row(values[k], errors[k], effect.scale, is_change(effect))
-        for k, output in enumerate(effect.output_names)
+        {"output": output, "label": f"missing {_share(effect)}"} | interval_row(*ends, effect.scale, is_change(effect))
+        for output, *ends in zip(effect.output_names, *map(np.atleast_1d, parts), strict=True)
     ]
 
 
@@ -277,10 +276,13 @@ def missing_view(
     return layered(*zero_line(limits, is_change(effect)), *layers).properties(width=52, height=height)
 
 
-def _ends(effect: Effect, values: FloatArray, errors: FloatArray) -> list[FloatArray]:
-    least, most = bounds(effect.scale, change=is_change(effect)) or (-np.inf, np.inf)
+def _missing_ends(missing: AtMissing) -> tuple[FloatArray, FloatArray]:
     with np.errstate(invalid="ignore"):  # log-odds may be infinite
-        low, high = values - Z95 * errors, values + Z95 * errors
+        return interval(missing.values, missing.se)
+
+
+def _within(effect: Effect, values: FloatArray, low: FloatArray, high: FloatArray) -> list[FloatArray]:
+    least, most = bounds(effect.scale, change=is_change(effect)) or (-np.inf, np.inf)
     return [np.fmax(low, np.fmin(values, least)), np.fmin(high, np.fmax(values, most))]
 
 

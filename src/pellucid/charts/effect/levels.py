@@ -14,7 +14,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.effect.curve import average_error, curve_limits, interval_row, missing_data
+from pellucid.charts.effect.curve import average_row, curve_limits, missing_data
 from pellucid.charts.layout import Limits, Row, data, grid, layered, level_axis, tooltips, value_axis
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
@@ -57,10 +57,9 @@ def level_data(effect: Effect) -> list[Row]:
     rows: list[Row] = []
     for k, output in enumerate(effect.output_names):
         for i, label in enumerate(labels[: len(effect.grids[0])]):
-            value, error = effect.stacked("average")[i, k], average_error(effect, i, k)
             counted = rows_text(float(effect.counts[i])) if len(effect.counts) == len(effect.grids[0]) else "unknown"
             row = {"output": output, "level": label, "zero": 0.0, "rows_text": counted}
-            rows.append(row | interval_row(value, error, effect.scale, is_change(effect)))
+            rows.append(row | average_row(effect, i, k))
     for at_missing in missing_data(effect):
         share_text = f"{percent(float(shares[-1]))} of rows" if shares is not None else "unknown"
         rows.append({**at_missing, "level": labels[-1], "zero": 0.0, "rows_text": share_text})

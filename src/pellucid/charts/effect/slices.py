@@ -65,7 +65,7 @@ def slices(effect: Effect) -> list[tuple[str, Effect]]:
             feature_names=effect.feature_names[:2],
             values=average,
             average=average,
-            se=np.full(average.shape, np.nan),
+            **dict.fromkeys(("se", "low", "high"), np.full(average.shape, np.nan)),
             counts=counts,
             spread=np.full(average.shape, np.nan),
             rug=tuple(column[inside] for column in effect.rug[:2]),

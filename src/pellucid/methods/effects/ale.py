@@ -37,14 +37,15 @@ from pellucid.checks import flag
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import ale_caveats
 from pellucid.explanations import AtMissing, Effect, squeeze_outputs
-from pellucid.methods.effects.estimation.accumulation import accumulate, highest_order
+from pellucid.methods.effects.estimation.accumulated import Accumulated, accumulate
+from pellucid.methods.effects.estimation.accumulation import highest_order
 from pellucid.methods.effects.estimation.ale_axis import Axis, level_orders, make_axes
 from pellucid.methods.effects.estimation.ale_local import gradient_effects, local_effects
 from pellucid.methods.effects.estimation.effect import Estimate, build_effect
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention
-from pellucid.stats import standard_error, weighted_mean, weighted_quantiles
+from pellucid.stats import effective_size, skewed_interval, skewness, standard_error, weighted_mean, weighted_quantiles
 
 _QUARTERS = 4  # bins wide enough that their changes are more than the steps of a forest
 _ROWS_PER_BIN = 10
@@ -73,14 +74,15 @@ def ale(
         if gradient
         else local_effects(run, predictor, data, chosen, axes)
     )
-    centred, variance = accumulate(axes, local)
-    level, values, se = np.full(centred.shape[-1], np.nan), centred, np.sqrt(variance)
+    found = accumulate(axes, local)
+    centred, se = found.values, found.se
+    level = np.full(centred.shape[-1], np.nan)
     if total:
-        level, values, se = _total(run, predictor, data, chosen, axes, centred, se)
+        level, found = _total(run, predictor, data, chosen, axes, found)
 
     def recompute(some: Data, what: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
         again = make_axes(some, chosen, what.get("bins", bins), what.get("order", order))
-        return again[0].points, accumulate(again, local_effects(run, predictor, some, chosen, again))[0]
+        return again[0].points, accumulate(again, local_effects(run, predictor, some, chosen, again)).values
 
     def with_bins(some: Data, counts: Sequence[int]) -> list[tuple[FloatArray, FloatArray]]:
         return curves_with_bins(run, predictor, some, chosen[0], counts)
@@ -96,7 +98,7 @@ def ale(
         points=points,
         counts=local.counts,
         values=centred,
-        se=np.sqrt(variance),
+        se=se,
         bins=bins,
         inside=np.all([axis.cell >= 0 for axis in axes], axis=0),
         recompute=recompute,
@@ -109,9 +111,8 @@ def ale(
         predictor,
         data,
         run,
-        Estimate(chosen, points, values, se, values, local.counts, local.sd),
+        Estimate(chosen, points, found.values, found.se, found.low, found.high, found.values, local.counts, local.sd),
         level=level,
-        total=total,
         missing=_at_missing(run, predictor, data, chosen, axes),
         caveats=caveats,
         settings={"bins": bins, "total": total, "gradient": gradient, "order": None if order is None else list(order)},
@@ -170,30 +171,23 @@ def _second_order(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | No
 
 
 def _total(
-    run: Run,
-    predictor: Predictor,
-    data: Data,
-    chosen: tuple[int, ...],
-    axes: tuple[Axis, ...],
-    values: FloatArray,
-    se: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...], effect: Accumulated
+) -> tuple[FloatArray, Accumulated]:
     """Mean prediction, and the effect with all lower orders added back: for a pair f0 + f1 + f2 + the effect.
 
     The parts come from the same rows, so the sum of their standard errors bounds that of the total.
     """
     every = range(len(axes))
     predictions = run.predict(predictor, data)
-    level = weighted_mean(predictions, data.weights)
-    values, se = values + level, se + standard_error(predictions, data.weights)
+    level, error = weighted_mean(predictions, data.weights), standard_error(predictions, data.weights)
+    ends = skewed_interval(level, error, skewness(predictions, data.weights), effective_size(data.weights))
+    whole = effect.plus(Accumulated(level, error, *ends))
     for order in range(1, len(axes)):
         for subset in combinations(every, order):
             some = tuple(chosen[d] for d in subset), tuple(axes[d] for d in subset)
-            lower, variance = accumulate(some[1], local_effects(run, predictor, data, *some))
-            others = tuple(d for d in every if d not in subset)
-            values = values + np.expand_dims(lower, others)
-            se = se + np.expand_dims(np.sqrt(variance), others)
-    return level, values, se
+            lower = accumulate(some[1], local_effects(run, predictor, data, *some))
+            whole = whole.plus(lower, tuple(d for d in every if d not in subset))
+    return level, whole
 
 
 def _at_missing(

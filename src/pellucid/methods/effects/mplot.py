@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import group_sums
 from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, quantile_edges, snap
@@ -27,6 +26,7 @@ from pellucid.explanations.explanation import changed
 from pellucid.methods.effects.estimation.effect import Estimate, build_effect
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import GroupMoments, skewed_interval
 
 
 def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run: Run) -> Effect:
@@ -54,18 +54,16 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
         np.maximum.at(ranges[:, 1], cells, codes[present])
     predictions = run.predict(predictor, data)[present]
     w = weights[present]
-    mass = np.asarray(np.bincount(cells, weights=w, minlength=len(points)), dtype=np.float64)
-    size = np.square(mass) / np.bincount(cells, weights=np.square(w), minlength=len(points))
-    mean = group_sums(cells, len(points), w[:, None] * predictions) / mass[:, None]
-    squares = group_sums(cells, len(points), w[:, None] * np.square(predictions - mean[cells])) / mass[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sd = np.where(size[:, None] > 1 + 1e-9, np.sqrt(squares * (size / (size - 1))[:, None]), np.nan)
+    found = GroupMoments.of(cells, len(points), predictions, w)
+    size = found.size[:, None]
+    se = found.sd / np.sqrt(size)
+    low, high = skewed_interval(found.mean, se, found.skew, size)
     effect = build_effect(
         "mplot",
         predictor,
         data,
         run,
-        Estimate((j,), (points,), mean, sd / np.sqrt(size)[:, None], mean, mass, sd),
+        Estimate((j,), (points,), found.mean, se, low, high, found.mean, found.mass, found.sd),
         caveats=(*general_caveats(predictor, data, run), *mixing_caveat(data, j, run)),
         settings={"bins": bins},
     )

@@ -5,7 +5,8 @@ Friedman 2001; Goldstein, Kapelner, Bleich and Pitkin 2015.
 Definition. With S the features of interest and C the others, the partial dependence is
 ``PD_S(x_S) = E_{X_C} f(x_S, X_C)``, and the ICE curve of row i is ``f(x_S, x_C^(i))``.
 Estimator. Set x_S to a grid value in all n rows, predict, average: ``(1/n) sum_i f(x_S, x_C^(i))``. The
-partial dependence is the mean of the ICE curves.
+partial dependence is the mean of the ICE curves. Its interval is that of a mean, corrected for the skewness of the
+curves at each grid value (`stats.skewed_interval`).
 
 When it misleads:
 1. correlated features: the grid is combined with rows where that value never occurs (use ALE);
@@ -35,7 +36,7 @@ from pellucid.methods.effects.estimation.effect import Estimate, build_effect, g
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention
-from pellucid.stats import standard_error, weighted_mean
+from pellucid.stats import effective_size, skewed_interval, skewness, standard_error, weighted_mean
 
 Kind = Literal["average", "individual", "both"]
 Points = tuple[FloatArray, ...]
@@ -77,13 +78,15 @@ def pdp(
         curves = varied.centred(curves, center, counts)
         curves = _slopes(curves, points[0], data.schema.features[chosen[0]].kind) if derivative else curves
     individual = kind != "average"
-    values, se = (curves.rows, np.full(curves.rows.shape, np.nan)) if individual else (curves.mean, curves.se)
+    none = np.full(curves.rows.shape if individual else (), np.nan)
+    values, se = (curves.rows, none) if individual else (curves.mean, curves.se)
+    low, high = (none, none) if individual else curves.ends
     return build_effect(
         "ice" if kind == "individual" else "pdp",
         predictor,
         data,
         run,
-        Estimate(chosen, points, values, se, curves.mean, counts, curves.sd),
+        Estimate(chosen, points, values, se, low, high, curves.mean, counts, curves.sd),
         caveats=effect_caveats(
             predictor,
             data,
@@ -107,7 +110,6 @@ def pdp(
             "engine": curves.engine,
         },
         missing=varied.at_missing() if center is None and not (pure or derivative) else None,
-        center=None if center is None else str(center),
         individual=individual,
         derivative=derivative,
         interaction=measure(curves.rows).interaction if len(chosen) == 1 else np.nan,
@@ -120,25 +122,29 @@ def pdp(
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Curves over the grid: mean over rows, its standard error, standard deviation, and some or all rows."""
+    """Curves over the grid: mean over rows, its standard error, standard deviation, the effective number of rows, and
+    some or all rows.
+    """
 
     mean: FloatArray
     se: FloatArray
     sd: FloatArray
+    size: float
     rows: FloatArray
     kept: IntArray
     weights: FloatArray
     engine: str
 
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Of the 95% intervals of the mean, corrected for the skewness of the rows that are kept."""
+        skew = skewness(self.rows, self.weights)
+        return skewed_interval(self.mean, self.se, np.where(np.isfinite(skew), skew, 0.0), self.size)
+
     def of_rows(self, rows: FloatArray) -> Curves:
         """The same rows with transformed curves."""
-        size = (
-            len(rows)
-            if self.weights.size == 0
-            else float(self.weights.sum()) ** 2 / float(np.square(self.weights).sum())
-        )
         se = standard_error(rows, self.weights)
-        return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size))
+        return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(self.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +165,16 @@ class _Varied:
         shape = (*(len(p) for p in self.points), len(self.predictor.output_names))
         rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
         mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))
-        return Curves(mean, se, sd, rows, kept, self.data.weights[kept], asked.engine)
+        size = effective_size(self.data.weights)
+        return Curves(mean, se, sd, size, rows, kept, self.data.weights[kept], asked.engine)
 
     def individual(self) -> Curves:
         """All ICE curves f(g, x_C^(i)), rows first."""
         asked, data = self._answer(), self.data
         rows = np.moveaxis(asked.collect(), 1, 0).reshape(len(data), *(len(p) for p in self.points), -1)
         empty = np.empty(0)
-        curves = Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights, asked.engine)
+        size = effective_size(data.weights)
+        curves = Curves(empty, empty, empty, size, rows, np.arange(len(data)), data.weights, asked.engine)
         return curves.of_rows(rows)
 
     def pure(self, curves: Curves) -> Curves:

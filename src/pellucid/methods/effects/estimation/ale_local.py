@@ -7,19 +7,20 @@ from itertools import product
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, group_sums
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.effects.estimation.ale_axis import Axis
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run
-from pellucid.stats import effective_size
+from pellucid.stats import GroupMoments, effective_size
 
 
 @dataclass(frozen=True, eq=False)
 class LocalEffects:
-    """Mean, standard deviation and effective number of the differences in every step or combination of steps.
+    """Mean, standard deviation, third central moment and effective number of the differences in every step or
+    combination of steps.
 
     ``counts`` is the weight of the rows in each cell (bin, level or combination of them), ``rows`` their effective
     number.
@@ -27,6 +28,7 @@ class LocalEffects:
 
     mean: FloatArray
     sd: FloatArray
+    third: FloatArray
     size: FloatArray
     counts: FloatArray
     rows: float
@@ -103,27 +105,17 @@ def _joined(parts: list[AnyArray]) -> AnyArray:
 def _summarise(
     axes: tuple[Axis, ...], steps: IntArray, differences: FloatArray, weights: FloatArray, row_weights: FloatArray
 ) -> LocalEffects:
-    """Weighted mean, standard deviation and effective size per step."""
+    """Weighted moments and effective size per step."""
     shape = tuple(axis.n_steps for axis in axes)
-    n = int(np.prod(shape))
+    found = GroupMoments.of(steps, int(np.prod(shape)), differences, weights)
     outputs = differences.shape[-1]
-    mass = np.bincount(steps, weights=weights, minlength=n)
-    squares = np.bincount(steps, weights=np.square(weights), minlength=n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = group_sums(steps, n, weights[:, None] * differences) / mass[:, None]
-        size = np.square(mass) / squares
-        centred = differences - mean[steps]
-        variance = (
-            group_sums(steps, n, weights[:, None] * np.square(centred)) / mass[:, None] * (size / (size - 1))[:, None]
-        )
-    sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
-    counts = _cell_counts(axes, row_weights)
-    size = np.where(mass > 0, size, 0.0)
+    mean, sd, third = (part.reshape(*shape, outputs) for part in (found.mean, found.sd, found.third))
     return LocalEffects(
-        mean=mean.reshape(*shape, outputs),
-        sd=sd.reshape(*shape, outputs),
-        size=size.reshape(shape),
-        counts=counts,
+        mean=mean,
+        sd=sd,
+        third=third,
+        size=found.size.reshape(shape),
+        counts=_cell_counts(axes, row_weights),
         rows=effective_size(row_weights[_inside(axes)]),
     )
 

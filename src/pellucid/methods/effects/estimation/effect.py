@@ -90,14 +90,16 @@ def shapes(
 class Estimate:
     """An effect at the ``points`` (codes) of some ``features``, as a method estimates it; outputs last.
 
-    ``average`` is the curve whose shape is named, ``counts`` the weight of the rows at each point, ``spread`` the
-    standard deviation between rows.
+    ``low`` and ``high`` are the ends of 95% intervals, ``average`` is the curve whose shape is named, ``counts`` the
+    weight of the rows at each point, ``spread`` the standard deviation between rows.
     """
 
     features: tuple[int, ...]
     points: tuple[FloatArray, ...]
     values: FloatArray
     se: FloatArray
+    low: FloatArray
+    high: FloatArray
     average: FloatArray
     counts: FloatArray
     spread: FloatArray
@@ -123,6 +125,8 @@ def build_effect(
         method=method,
         values=squeeze_outputs(found.values),
         se=squeeze_outputs(found.se),
+        low=squeeze_outputs(found.low),
+        high=squeeze_outputs(found.high),
         average=squeeze_outputs(found.average),
         counts=found.counts,
         spread=squeeze_outputs(found.spread),
