@@ -126,6 +126,21 @@ def test_standard_errors_are_the_spread_over_seeds():
     assert (claimed / spread < 1.6).all()
 
 
+def test_what_effects_are_compared_with_was_drawn_too():
+    """The weights of a straight line are known exactly, the mean of the samples is not."""
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    runs = [
+        Explainer(lambda X: 3 * X[:, 0] - X[:, 1], X, checks=False, random_state=seed).lime(
+            0, select="all", samples=400, width=1.0
+        )
+        for seed in range(25)
+    ]
+    np.testing.assert_allclose([one.weights_se for one in runs], 0.0, atol=1e-9)
+    truth = np.std([one.values[0] for one in runs], axis=0, ddof=1)
+    claimed = np.mean([one.se[0] for one in runs], axis=0)
+    assert ((0.6 < claimed / truth) & (claimed / truth < 1.6)).all()
+
+
 def test_rows_share_their_samples():
     X = table()
     one, many = (explain(waves, X, rows, samples=1000, features=2) for rows in ([0], range(10)))

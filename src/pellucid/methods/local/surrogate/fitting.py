@@ -25,7 +25,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.local.surrogate.selection import Select, choose
-from pellucid.stats import expit
+from pellucid.stats import Z95, expit, student
 
 FOLDS = 4
 _NARROW = 40  # columns whose pairs are all held at once
@@ -197,10 +197,12 @@ def leave_one_out(blocks: int) -> FloatArray:
 
 
 def jackknife(parts: FloatArray) -> FloatArray:
-    """Standard errors of statistics known without each block ``(blocks, ...)``; rounding is none."""
+    """Standard errors of statistics known without each block ``(blocks, ...)``, as much wider as Student's interval is
+    for so few blocks, so that 1.96 of them make a 95% interval; rounding is none.
+    """
     b, mean = len(parts), parts.mean(axis=0)
     squares = (b - 1) / b * np.square(parts - mean).sum(axis=0)
-    return np.where(squares > np.square(1e-12 * mean), np.sqrt(squares), 0.0)
+    return np.where(squares > np.square(1e-12 * mean), student(b - 1) / Z95 * np.sqrt(squares), 0.0)
 
 
 def _positive(mass: FloatArray) -> FloatArray:

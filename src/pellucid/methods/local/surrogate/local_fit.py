@@ -149,7 +149,7 @@ def fit_row(
         coefficients=beta,
         coefficients_se=fitting.jackknife(without.weights),
         effects=-beta * centre,
-        parts=-without.weights * centre,
+        parts=-without.weights * centres(task.columns, fitting.leave_one_out(BLOCKS)),
         base=level + (beta * centre).sum(axis=0),
         chosen=main.chosen[0],
         fidelity=swept.fidelity[at],
@@ -210,6 +210,12 @@ def _stable(found: WidthFits, at: int, least: float) -> int:
     return int(np.argmax(np.where(enough, found.score, -1.0)))
 
 
+def centres(columns: FloatArray, counts: FloatArray) -> FloatArray:
+    """Means of the columns ``(unions, p, 1)`` over unions of blocks of the samples: ``counts`` (unions, blocks)."""
+    means = columns.reshape(BLOCKS, -1, columns.shape[1]).mean(axis=1)
+    return np.asarray(counts @ means / counts.sum(axis=1, keepdims=True))[:, :, None]
+
+
 def _other(
     task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: WidthFits, at: int
 ) -> LocalFit:
@@ -229,6 +235,8 @@ def _other(
     squares = weights @ np.square(task.answers - mean)
     fidelity = np.where(squares > 0, 1.0 - missed / np.where(squares > 0, squares, 1.0), 1.0)
     parts, slopes = np.stack([one.effects for one in again]), np.stack([one.weights for one in again])
+    if options.model == "logistic":  # what its effects are compared with was drawn, too
+        parts = -slopes * centres(task.columns, repeats)
     turned = np.moveaxis(slopes, -1, 0)
     luck = (selection(turned != 0), common(turned), agreement(turned))
     if options.model == "logistic":  # its columns were chosen for the straight line
