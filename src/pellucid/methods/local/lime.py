@@ -14,8 +14,8 @@ Estimator. Samples are drawn (`neighbourhood`), in the model's features or in ot
 that is best in fidelity near the row times stability is kept (`width`); K columns are chosen there (`selection`) and
 fitted. Standard errors are those of a jackknife over blocks of samples, with the chosen columns given: of the weights,
 and of the mean of the samples that effects are compared with. That the same samples chose the width costs no coverage
-that could be measured (docs/intervals.md). With the Shapley
-kernel instead of the exponential one the same regression, on coalitions, gives Shapley values (`coalitions`).
+that could be measured (docs/intervals.md). With the Shapley kernel instead of the exponential one the same regression,
+on coalitions, gives Shapley values (`coalitions`).
 
 When it misleads.
 1. The neighbourhood is a choice: another width can give weights of another sign (`width_search`, caveat
