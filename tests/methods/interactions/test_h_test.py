@@ -15,7 +15,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, 
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer, InputError
-from pellucid.methods.interactions.estimation.h_test import holm, orthonormal, slope_p_value
+from pellucid.data import Data
+from pellucid.methods.interactions.estimation.h_test import _Model, holm, orthonormal, slope_p_value
 from pellucid.methods.interactions.h_statistic import h_statistic
 from pellucid.methods.interactions.request import Request
 
@@ -143,6 +144,27 @@ def test_power_where_there_is_one_and_none_for_the_others(scene):
     assert found[0] >= (0.95 if scene == "product" else 0.5)  # x0 and x1
     assert found[1] <= (0.12 if SLOW else 0.26)  # x0 and x2, which may go with x1
     assert found[1:].mean() <= (0.08 if SLOW else 0.12)
+
+
+@pytest.mark.parametrize("n", [200, 600])
+def test_effects_that_the_model_has_missed_are_not_taken_for_interactions_of_correlated_features(n):
+    """Boxes of two features as the model's interaction, an additive truth that the model knows nothing of: what is left
+    of it beside the interaction, in standard errors of noise of variance one.
+    """
+    rng = np.random.default_rng(0)
+    X = np.sqrt(0.85) * rng.normal(size=(n, 1)) + np.sqrt(0.15) * rng.normal(size=(n, 5))
+    sets = [*((j,) for j in range(5)), (0, 1)]
+    left = []
+    for _ in range(20):
+        cuts = rng.normal(size=2)
+        box = (X[:, 0] > cuts[0]) * (X[:, 1] > cuts[1]) * 1.0
+        known = np.zeros((n, 6, 1))
+        known[:, 5, 0] = box
+        model = _Model(Data.of(X), [(j,) for j in range(5)], sets, known, box[:, None], np.corrcoef(X.T) - np.eye(5))
+        basis = orthonormal(model.nuisance((0, 1), box, 0, single=False))
+        u = box - basis @ (basis.T @ box)
+        left.append(u @ curves(X) / np.sqrt(u @ u))
+    assert np.sqrt(np.mean(np.square(left))) < 0.2
 
 
 # -- asking for it -----------------------------------------------------------------------------------

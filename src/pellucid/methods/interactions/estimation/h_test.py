@@ -8,6 +8,8 @@ Definition. Let d be the interaction that the model has for a set of features (t
 on
 
 - flexible functions of each feature of the set: what the set can do without interacting,
+- flexible functions of the features that go with those of the set, and their products with them: what the model has
+  missed of these would look like an interaction of the set,
 - the model's other parts: main effects of all features, other interactions with features of the set, and the rest,
 - d itself.
 
@@ -17,14 +19,15 @@ coefficient is positive, with errors of unequal variance allowed for (HC2, and n
 rows that carry the interaction; MacKinnon and White 1985, Bell and McCaffrey 2002). `adjusted` is Holm's adjustment for
 the number of sets.
 
-Estimator. Weighted least squares. Functions of a number are piecewise linear between quantiles, those of a category are
-free. At most `_MOST_ROWS` rows, and at most a sixth as many columns as rows.
+Estimator. Weighted least squares. Functions of a number are quadratic splines with knots at quantiles, closer together
+towards the ends, where products of correlated features are largest; those of a category are free. At most `_MOST_ROWS`
+rows, and at most a fifth as many columns as rows.
 
 When it misleads: (1) on rows the model was fitted to, it has learned their noise as interactions, which then hold
-there: use held-out rows; (2) interactions on the scale of the prediction only: what is additive in log-odds is none in
-probabilities; (3) where features are correlated, effects of other features that the model has missed may look like
-interactions of the set, and true nulls are rejected more often than the p-values say; (4) it has no power for an
-interaction that the model has missed or got wrong.
+there: use held-out rows; (2) interactions on the scale of the prediction only: what is additive in log-odds is none
+in probabilities; (3) of few rows and many correlated features not all can be allowed for, and true nulls may be
+rejected more often than the p-values say; (4) it has no power for an interaction that the model has missed or got
+wrong.
 """
 
 from __future__ import annotations
@@ -44,9 +47,9 @@ from pellucid.models.outcome import outcome_for
 
 _MOST_ROWS = 20_000
 _KNOTS = 8
-_OTHER_KNOTS = 2
-_ROWS_PER_KNOT = 40
-_ROWS_PER_COLUMN = 6
+_OTHER_KNOTS = 3
+_ROWS_PER_KNOT = 50
+_ROWS_PER_COLUMN = 5
 _CATEGORIES = 30
 _NEAR = 0.2  # association from which another feature's interactions may pass for the set's
 _FEWEST = 10  # degrees of freedom
@@ -130,13 +133,18 @@ class _Model:
         return np.hstack([*columns, rest[:, None]])
 
     def _others(self, members: Members, parts: FloatArray, single: bool) -> Iterator[tuple[FloatArray, int | None]]:
-        """What else may act: interactions with features near the set, then the model's parts, then other features."""
+        """What else may act: features near the set, alone and with its features, then the model's parts, then other
+        features.
+        """
         mine = [j for i in members for j in self.players[i]]
         others = [j for i, player in enumerate(self.players) if i not in members for j in player]
         near = {j: max(self.together[j, own] for own in mine) for j in others}
         others.sort(key=lambda j: -near[j])
-        for j in others:
-            if near[j] >= _NEAR and not single:
+        knots = min(_OTHER_KNOTS, len(self.rows) // _ROWS_PER_KNOT)
+        together = [j for j in others if near[j] >= _NEAR]
+        for j in together:
+            yield self.basis(j, knots), None
+            if not single:
                 products = [self.standard(j) * self.standard(own) for own in mine]
                 yield np.column_stack([*products, self.standard(j)]), None
         sizes = parts.std(axis=0)
@@ -145,7 +153,8 @@ class _Model:
             if sizes[s] > 0 and not part <= set(members) and (len(part) == 1 or part & set(members)):
                 yield parts[:, s : s + 1], int(s)
         for j in others:
-            yield self.basis(j, min(_OTHER_KNOTS, len(self.rows) // _ROWS_PER_KNOT)), None
+            if j not in together:
+                yield self.basis(j, knots), None
 
     def standard(self, j: int) -> FloatArray:
         """A column of numbers (of a category its position) with mean 0 and variance 1, missing ones in the middle."""
@@ -156,7 +165,7 @@ class _Model:
         return np.where(known, codes - middle, 0.0) / (spread or 1.0)
 
     def basis(self, j: int, knots: int) -> FloatArray:
-        """Functions of one column: free for few values, else piecewise linear; missing values have a level of their
+        """Functions of one column: free for few values, else quadratic splines; missing values have a level of their
         own.
         """
         codes, feature = self.rows.codes(j), self.rows.schema.features[j]
@@ -167,9 +176,9 @@ class _Model:
             columns = [codes == value for value in frequent]
         else:
             x = np.where(missing, np.median(codes[~missing]), codes)
-            ranks = np.unique(np.quantile(x, np.linspace(0, 1, knots + 2)[1:-1]))
-            scale = float(x.std()) or 1.0
-            columns = [(x - x.mean()) / scale, *(np.maximum(x - knot, 0.0) / scale for knot in ranks)]
+            x = (x - x.mean()) / (float(x.std()) or 1.0)
+            levels = (1 - np.cos(np.pi * np.arange(1, knots + 1) / (knots + 1))) / 2
+            columns = [x, x**2, *(np.maximum(x - knot, 0.0) ** 2 for knot in np.unique(np.quantile(x, levels)))]
         if missing.any():
             columns.append(missing)
         return (
