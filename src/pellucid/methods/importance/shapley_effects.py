@@ -28,7 +28,7 @@ When it misleads.
 3. Intervals are about the population: sampling of rows and orders, and what the shares owe to the rows from which the
    dependence was learned, seen by learning it from random halves (`_Walk.learned`). The two are added, as rows that
    pull one way in either do so in both (in trials on normal features the sum was the error, its root of squares 0.7 of
-   it). Below 20 rows, and with a small budget, the dependence is taken as given.
+   it). Below 20 rows, and below 192 walks, the dependence is taken as given.
 4. The variance of the predictions is shared, not of the outcome (see `sobol`).
 
 Cost. 2 (features - 1) model rows for each row and order that is followed, and at most 10,000 rows for the variance.
@@ -51,7 +51,7 @@ from pellucid.explanations import Header, Importance, squeeze_outputs
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.stats import Z95, interval, weighted_mean
+from pellucid.stats import Z95, interval, student, weighted_mean
 
 DEFAULT_ROWS = 50_000
 MOST_ROWS = 2_000_000
@@ -60,6 +60,7 @@ _FEWEST_WALKS = 30
 _WALKS_AT_ONCE = 512
 _HALVES = 8  # of the rows, from which the dependence is learned again
 _SHARE = 24  # of the walks, one is repeated with each half
+_FEWEST_REPEATED = 8  # walks that can tell how far a share has moved
 _FEWEST_ROWS = 20  # of which half a dependence can be learned
 _CELLS = 8_000_000  # numbers held at once while drawing
 
@@ -202,7 +203,7 @@ class _Walk:
                 f"budget={budget} is too small: {len(self._member)} features take at least {_FEWEST_WALKS * each:,}"
                 " model rows; give a larger budget or groups of features (groups=)."
             )
-        if walks >= _FEWEST_WALKS * _SHARE and len(self._data) >= _FEWEST_ROWS:
+        if walks >= _FEWEST_REPEATED * _SHARE and len(self._data) >= _FEWEST_ROWS:
             walks, repeated = int(walks / (1 + (_HALVES + 1) / _SHARE)), walks // _SHARE
         else:
             repeated = 0
@@ -225,7 +226,7 @@ class _Walk:
 
         Learned from a random half of the rows, it moves a share as far from that of all rows as that is from the
         truth. The same walks are repeated, with the same random numbers, with the dependence of several halves; what
-        differs from walk to walk by chance is taken off.
+        differs from walk to walk by chance is taken off. Few halves say it: as much wider as Student's interval is.
         """
         shape = len(self._member), len(spread.mean)
         if self._again is None or self._run.interrupted:
@@ -241,7 +242,7 @@ class _Walk:
             apart = _parts(self._gains(start, rows, spread, draw)) - whole
             moved += np.square(apart.mean(axis=0)) / _HALVES
             chance += apart.var(axis=0, ddof=1) / len(rows) / _HALVES
-        return np.sqrt(np.maximum(moved - chance, 0.0))
+        return np.sqrt(np.maximum(moved - chance, 0.0)) * (student(_HALVES) / Z95)
 
     def _gains(self, start: int, rows: IntArray, spread: _Spread, draw: Draw | None = None) -> FloatArray:
         p = len(self._member)
