@@ -99,6 +99,17 @@ def test_checks_are_counted_apart():
     assert (run.cost().model_rows, run.cost().check_rows) == (40, 40)
 
 
+def test_a_check_within_a_check_does_not_end_it():
+    _, data, predictor = numbers()
+    run = Run()
+    with run.checking():
+        with run.checking():
+            run.predict(predictor, data)
+        run.predict(predictor, data)
+    run.predict(predictor, data)
+    assert (run.cost().model_rows, run.cost().check_rows) == (40, 80)
+
+
 # -- progress ------------------------------------------------------------------------------------------
 
 
