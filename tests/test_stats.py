@@ -56,6 +56,19 @@ def test_weights_of_two_are_duplicated_rows():
     assert stats.standard_error(copies, ones) == pytest.approx(copies.std(ddof=1) / np.sqrt(len(copies)))
 
 
+@pytest.mark.parametrize("freedom", [1.0, 4.0, 49.0, np.inf])
+def test_a_tail_widens_an_interval_on_its_own_side_and_only_so_far(freedom):
+    tilt = np.linspace(-3, 3, 61)
+    low, high = stats.tilted_interval(np.zeros(61), np.ones(61), tilt, np.full(61, freedom))
+    assert (np.diff(high) >= -1e-12).all()
+    assert (high >= -low[30] - 1e-12).all()  # Student's, where there is no tilt
+    np.testing.assert_allclose(low, -high[::-1])
+    end = high[30]
+    most = 3 * (np.sqrt(end**2 + 0.95 * 2 / 3) - end)
+    assert high[-1] == pytest.approx(3 * (1 - np.cbrt(0.05)) / most)
+    assert high[-1] < 2.2 * end
+
+
 def test_a_jackknife_interval_is_students_of_logarithms():
     without = np.array([[1.0, 0.0, 0.0], [2.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
     se, low, high = stats.jackknife_interval(np.array([2.0, 1.0, 0.0]), without)

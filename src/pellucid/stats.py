@@ -23,6 +23,7 @@ _SMALL = 1e-100  # weights whose squares may be no numbers
 _ROUNDING = 1e-9  # of shares of the weight
 _MOST_LOG = 30.0  # of a ratio that is anything
 _NO_TILT = 1e-6  # skewness of a t statistic that is none
+_FLAT = 0.05  # how near Hall's transformation may come to where it is flat, and its inverse jumps
 
 
 def interval(
@@ -75,9 +76,12 @@ def tilted_interval(
 
     A long tail that the sample has not seen yet is on one side: the t statistic is skewed too, the other way. Hall's
     transformation (1992) g(t) = t + tilt (t^2/3 + 1/6) + tilt^2 t^3 / 27 takes most of that away; its inverse at the
-    ends of Student's interval gives the ends of this one.
+    ends of Student's interval gives the ends of this one. Of a tilt so large that the transformation is flat there, as
+    much counts as stays clear of that: an interval twice as wide would cover no more often.
     """
     ends = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
+    most = 3.0 * (np.sqrt(np.square(ends) + (1.0 - _FLAT) * 2.0 / 3.0) - ends)
+    tilt = np.clip(tilt, -most, most)
     small = np.abs(tilt) < _NO_TILT
     safe = np.where(small, 1.0, tilt)
 
