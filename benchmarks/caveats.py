@@ -107,6 +107,8 @@ def few(seed: int) -> Planted:
     yield "20 rows", "importance", "few-rows", ex.importance()
     yield "20 rows", "sage", "few-rows", ex.importance(method="sage")
     yield "20 rows", "shap", "few-rows", ex.shap(0)
+    yield "20 rows", "breakdown", "few-rows", ex.breakdown(0)
+    yield "20 rows", "decompose", "few-rows", ex.decompose()
 
 
 def memorised(seed: int) -> Planted:

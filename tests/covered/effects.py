@@ -8,6 +8,7 @@ from covered.case import Case, Ends
 from pellucid import Explainer
 
 SHAPES = (0.5, 1.0)
+OFTEN = 1_000  # a millisecond each
 
 
 def partial_dependence(n: int, shape: float):
@@ -53,12 +54,26 @@ def marginal(n: int):
 
 def CASES() -> list[Case]:
     dependence = [
-        Case("PDP", "population", f"lognormal (shape {shape}), n = {n}", partial_dependence(n, shape), quick=quick)
+        Case(
+            "PDP",
+            "population",
+            f"lognormal (shape {shape}), n = {n}",
+            partial_dependence(n, shape),
+            quick=quick,
+            often=OFTEN,
+        )
         for n, quick in ((50, 60), (100, 0), (400, 0))
         for shape in SHAPES
     ]
     local = [
-        Case("ALE", "population", f"{name}, n = {n}", accumulated(n, shape, power), quick=quick if shape == 1.0 else 0)
+        Case(
+            "ALE",
+            "population",
+            f"{name}, n = {n}",
+            accumulated(n, shape, power),
+            quick=quick if shape == 1.0 else 0,
+            often=OFTEN,
+        )
         for n, quick in ((50, 40), (100, 0), (400, 0))
         for name, shape, power in (
             ("normal", 0.0, 1),
@@ -70,5 +85,8 @@ def CASES() -> list[Case]:
     return [
         *dependence,
         *local,
-        *(Case("M-plot", "population", f"lognormal (shape 1.0), n = {n}", marginal(n)) for n in (100, 200)),
+        *(
+            Case("M-plot", "population", f"lognormal (shape 1.0), n = {n}", marginal(n), often=OFTEN)
+            for n in (100, 200)
+        ),
     ]
