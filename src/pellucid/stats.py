@@ -204,7 +204,7 @@ class GroupMoments:
     @classmethod
     def of(cls, groups: IntArray, n: int, values: FloatArray, weights: FloatArray) -> Self:
         """The groups are 0 to ``n - 1``."""
-        mass = np.bincount(groups, weights=weights, minlength=n)
+        mass = np.asarray(np.bincount(groups, weights=weights, minlength=n), dtype=np.float64)
         squares = np.bincount(groups, weights=np.square(weights), minlength=n)
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.where(mass > 0, np.square(mass) / squares, 0.0)

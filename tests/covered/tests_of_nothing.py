@@ -80,7 +80,7 @@ def CASES() -> list[Case]:
             "no interaction (each pair; the least of all, adjusted)",
             f"rho = {rho}, n = {n}",
             interactions(rho, n),
-            often=100 if n == 200 else 60,
+            often=400,
         )
         for rho, n in ((0.0, 200), (0.8, 200), (0.8, 600))
     ]
