@@ -72,8 +72,8 @@ def _range_row(ends: AnyArray) -> Row:
 def average_row(effect: Effect, i: int, k: int) -> Row:
     """The average at a grid point; of individual results its interval is not known."""
     value = effect.stacked("average")[i, k]
-    ends = [np.nan, np.nan] if effect.individual else [effect.stacked(end)[i, k] for end in ("low", "high")]
-    return interval_row(value, *ends, effect.scale, is_change(effect))
+    low, high = (np.nan if effect.individual else effect.stacked(end)[i, k] for end in ("low", "high"))
+    return interval_row(value, low, high, effect.scale, is_change(effect))
 
 
 def interval_row(value: float, low: float, high: float, scale: str, change: bool) -> Row:
@@ -175,10 +175,11 @@ def missing_data(effect: Effect) -> list[Row]:
     """One row per output with the effect where the feature is missing; none if it never is."""
     if effect.missing is None:
         return []
-    parts = (effect.missing.values, *_missing_ends(effect.missing))
+    values, low, high = map(np.atleast_1d, (effect.missing.values, *_missing_ends(effect.missing)))
     return [
-        {"output": output, "label": f"missing {_share(effect)}"} | interval_row(*ends, effect.scale, is_change(effect))
-        for output, *ends in zip(effect.output_names, *map(np.atleast_1d, parts), strict=True)
+        {"output": output, "label": f"missing {_share(effect)}"}
+        | interval_row(values[k], low[k], high[k], effect.scale, is_change(effect))
+        for k, output in enumerate(effect.output_names)
     ]
 
 
