@@ -64,9 +64,9 @@ def test_a_tail_widens_an_interval_on_its_own_side_and_only_so_far(freedom):
     assert (high >= -low[30] - 1e-12).all()  # Student's, where there is no tilt
     np.testing.assert_allclose(low, -high[::-1])
     end = high[30]
-    most = 3 * (np.sqrt(end**2 + 0.95 * 2 / 3) - end)
-    assert high[-1] == pytest.approx(3 * (1 - np.cbrt(0.05)) / most)
-    assert high[-1] < 2.2 * end
+    most = 3 * (np.sqrt(end**2 + 0.99 * 2 / 3) - end)
+    assert high[-1] == pytest.approx(3 * (1 - np.cbrt(0.01)) / most)
+    assert high[-1] < 2.6 * end
 
 
 def test_a_jackknife_interval_is_students_of_logarithms():

@@ -23,7 +23,7 @@ _SMALL = 1e-100  # weights whose squares may be no numbers
 _ROUNDING = 1e-9  # of shares of the weight
 _MOST_LOG = 30.0  # of a ratio that is anything
 _NO_TILT = 1e-6  # skewness of a t statistic that is none
-_FLAT = 0.05  # how near Hall's transformation may come to where it is flat, and its inverse jumps
+_FLAT = 0.01  # how near Hall's transformation may come to where it is flat, and its inverse jumps
 
 
 def interval(
