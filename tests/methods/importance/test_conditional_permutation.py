@@ -80,8 +80,8 @@ def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
 
 def test_independent_features_have_their_permutation_importance():
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=800), rng.exponential(size=800), rng.integers(0, 4, 800)])
-    y = X @ [1.0, 2.0, 0.5] + rng.normal(size=800)
+    X = np.column_stack([rng.normal(size=400), rng.exponential(size=400), rng.integers(0, 4, 400)])
+    y = X @ [1.0, 2.0, 0.5] + rng.normal(size=400)
     ex = Explainer(lambda X: X @ [1.0, 2.0, 0.5], X, y, checks=False)
     marginal = ex.importance(scheme="pairs")
     given = ex.importance(method="conditional", repeats=10)
@@ -157,7 +157,7 @@ def test_an_only_feature_is_permuted():
 
 
 def test_ratio_losses_and_no_outcome():
-    X, y = normal(300)
+    X, y = normal(100)
     difference = conditional(linear, X, y)
     ratio = conditional(linear, X, y, compare="ratio")
     np.testing.assert_allclose(ratio.values, 1 + difference.values / difference.baseline)
@@ -234,11 +234,11 @@ def test_fixed_share_is_one_for_the_same_values_and_none_for_any():
 
 
 def test_features_the_others_determine_are_named():
-    X, y = normal(400)
+    X, y = normal(200)
     X[:, 1] = X[:, 0]
     codes = {c.code: c for c in Explainer(linear, X, y).importance(method="conditional").caveats}
     assert set(re.findall(r"x\d", codes["determined"].message)) == {"x0", "x1"}
-    fine = Explainer(linear, *normal(400)).importance(method="conditional")
+    fine = Explainer(linear, *normal(200)).importance(method="conditional")
     assert not {"determined", "draws-off-data"} & {c.code for c in fine.caveats}
 
 
