@@ -24,7 +24,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 
-_LANDMARKS = 250
+LANDMARKS = 250
 _WIDTHS = (0.7, 1.5)
 _PENALTIES = 10.0 ** np.arange(-6.5, 1.6, 0.5)
 _MOST_LEVERAGE = 0.95
@@ -63,12 +63,17 @@ class KernelRidge:
     """Learning rows as blocks of columns, ready for any number of targets."""
 
     def __init__(
-        self, blocks: list[FloatArray], relevance: FloatArray, weights: FloatArray, generator: np.random.Generator
+        self,
+        blocks: list[FloatArray],
+        relevance: FloatArray,
+        weights: FloatArray,
+        generator: np.random.Generator,
+        landmarks: int = LANDMARKS,
     ) -> None:
         n = len(weights)
         self._blocks, self._relevance = blocks, relevance
         self._weights = weights / weights.mean()
-        chosen = np.sort(generator.permutation(n)[:_LANDMARKS])
+        chosen = np.sort(generator.permutation(n)[:landmarks])
         self._landmarks = [block[chosen] for block in blocks]
         linear = np.hstack(blocks)
         self._centre = self._mean(linear)
@@ -140,11 +145,15 @@ class KernelRidge:
         """Predictions ``(rows, targets)`` for other rows."""
         if fitted.coefficients is None:
             return np.repeat(fitted.mean[None], len(blocks[0]), axis=0)
-        parts = [(np.hstack(blocks) - self._centre) * self._scale]
+        linear = (np.hstack(blocks) - self._centre) * self._scale
+        step = linear.shape[1]
+        total = linear @ fitted.coefficients[:step] + fitted.mean
         for kind, width, weight in self.recipes[fitted.name]:
             A, centre, scale = self._maps[kind, width]
-            parts.append(weight * scale * (self._kernel((kind, width), blocks) @ A - centre))
-        return np.asarray(np.hstack(parts) @ fitted.coefficients + fitted.mean)
+            part = weight * scale * fitted.coefficients[step : step + len(centre)]
+            step += len(centre)
+            total += self._kernel((kind, width), blocks) @ (A @ part) - centre @ part
+        return np.asarray(total)
 
     def along(self, fitted: Fitted, k: int, grid: FloatArray, blocks: list[FloatArray] | None = None) -> FloatArray:
         """Predictions ``(rows, grid)`` of a single target with block ``k`` set to each line of a grid: for the learning
