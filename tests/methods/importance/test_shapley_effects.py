@@ -6,7 +6,7 @@ import pytest
 
 from pellucid import Explainer, InputError
 from pellucid.data import Data
-from pellucid.data.sampling.conditional_draws import NeighbourDraw, scores_given
+from pellucid.data.sampling.walk_draws import NeighbourDraw, scores_given
 from pellucid.methods.importance import shapley_effects
 from reference.sobol import even_rows, g_function, ishigami, linear_gaussian_effects, shapley_of, sobol
 from reference.sobol import explained_variance as known_variance

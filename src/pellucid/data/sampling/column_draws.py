@@ -21,10 +21,12 @@ from pellucid.data.sampling.choice import Choice, choose
 from pellucid.data.sampling.margin import Margin
 from pellucid.data.sampling.missed import Missed, missed
 from pellucid.data.sampling.plain_draws import Draw, Known, by_copula, by_neighbours, varies
+from pellucid.data.sampling.structure import Structure
 
 _FEWEST_LEARNED = 40  # rows from which curves are learned
 _SCORED = 500  # rows
 _SHAPED = 0.02  # log score that like rows' residuals gain over any rows', from which Bayes' rule is tried
+_PARTICLES = 128
 _LARGE = 0.12  # association that is missed, from which Bayes' rule is tried
 
 
@@ -47,15 +49,19 @@ def drawn_column(
     asked: IntArray,
     repeats: int,
     generator: np.random.Generator,
+    structure: Structure,
 ) -> DrawnColumn:
-    """Draws of some columns for the asked rows."""
+    """Draws of some columns for the asked rows; ``structure`` is that of all columns, for several members."""
     own, many = known.codes[:, list(members)], repeats + HELD
     counts = known.weights > 0
     there = counts if len(members) > 1 or known.nominal[members[0]] else counts & ~np.isnan(own[:, 0])
     missing = None
     if counts.any() and (there != counts).any() and there.any():
         missing = _missing(known, members[0], given, asked, many, generator)
-    drawn, choice, left = _drawn(known, members, given, there, asked, many, generator)
+    if len(members) > 1 and structure.concerns(members):
+        drawn, choice, left = _together(known, members, given, structure, asked, many, generator)
+    else:
+        drawn, choice, left = _drawn(known, members, given, there, asked, many, generator)
     if missing is not None:
         drawn = np.where(missing[..., None], np.nan, drawn)
     likely, drawn = drawn[:, repeats:], np.moveaxis(drawn, 1, 0)[:repeats]
@@ -79,13 +85,17 @@ def donors(own: FloatArray, drawn: Sequence[FloatArray]) -> IntArray:
 
 def _place(value: FloatArray, likely: FloatArray, generator: np.random.Generator) -> FloatArray:
     """The place, from 0 to 1, of each row's value ``(rows, members)`` among what is likely for it ``(rows, draws,
-    members)``; between equal ones by chance, of several members the mean.
+    members)``; between equal ones by chance. Several members by the mean of their places, among such means of what is
+    likely.
     """
-    value = np.where(np.isnan(value), np.inf, value)[:, None]
-    likely = np.where(np.isnan(likely), np.inf, likely)
-    below, equal = (likely < value).sum(axis=1), (likely == value).sum(axis=1)
+    value, likely = (np.where(np.isnan(part), np.inf, part) for part in (value, likely))
+    if value.shape[1] > 1:
+        among = np.concatenate([value[:, None], likely], axis=1)
+        means = np.argsort(np.argsort(among, axis=1, kind="stable"), axis=1, kind="stable").mean(axis=2, keepdims=True)
+        value, likely = means[:, 0], means[:, 1:]
+    below, equal = (likely < value[:, None]).sum(axis=1), (likely == value[:, None]).sum(axis=1)
     place = below + generator.random(below.shape) * (equal + 1)
-    return np.asarray(place.mean(axis=1) / (likely.shape[1] + 1))
+    return np.asarray(place[:, 0] / (likely.shape[1] + 1))
 
 
 def _missing(
@@ -131,6 +141,33 @@ def _drawn(
         choice = _chosen(known, members, learned, scored, held)
         left = _missed(known, members, given, scored, held[choice.name], generator)
     return ways[choice.name](asked, repeats), choice, left
+
+
+def _together(
+    known: Known,
+    members: tuple[int, ...],
+    given: IntArray,
+    structure: Structure,
+    asked: IntArray,
+    repeats: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, Choice, Missed]:
+    """Draws ``(asked rows, repeats, members)`` from the distribution of all columns, each row's learned without its
+    fifth of the rows.
+    """
+    learned = np.flatnonzero(known.weights > 0)
+    fold, told = known.folds(learned), ~np.isin(np.arange(len(known.nominal)), members)
+    seed = int(generator.integers(2**62))
+    scored = learned[np.unique(np.linspace(0, len(learned) - 1, _SCORED).round().astype(np.intp))]
+    rows = np.union1d(asked, scored)
+    drawn = np.empty((len(rows), repeats, len(members)))
+    for f in np.unique(fold[rows]):
+        some = np.flatnonzero(fold[rows] == f)
+        joint = structure.learned(replace(known, weights=np.where(fold == f, 0.0, known.weights)), seed)
+        uniforms = generator.random((_PARTICLES, len(some), joint.uniforms))
+        drawn[some] = joint.draw(known.codes[rows[some]], told, repeats, uniforms).codes[..., list(members)]
+    left = _missed(known, members, given, scored, drawn[np.searchsorted(rows, scored)][:, :HELD], generator)
+    return drawn[np.searchsorted(rows, asked)], Choice("curves", max(structure.gain)), left
 
 
 def _missed(

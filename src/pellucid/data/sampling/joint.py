@@ -23,7 +23,6 @@ it is drawn, or is known while something it follows from is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +43,11 @@ class Joint:
     copula: Copula
     links: tuple[Link, ...]
     width: int
+
+    @classmethod
+    def plain(cls, copula: Copula) -> Joint:
+        """Nothing but a copula."""
+        return cls(np.arange(copula.n_features), copula, (), copula.n_features)
 
     @property
     def uniforms(self) -> int:
@@ -86,12 +90,11 @@ class Joint:
         kept = _evenly(log_weight, n) if log_weight.any() else np.tile(np.arange(n) % count, (lines, 1))
         return Drawn(np.take_along_axis(x, kept[:, :, None], axis=1), effective)
 
-    def sample(self, shares: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """Rows ``(n, columns)`` of which nothing is known, nothing missing, by ``shares`` of that shape; ``scores``
-        turns those of the base into shares that are correlated.
+    def sample(self, shares: FloatArray, together: FloatArray) -> FloatArray:
+        """Rows ``(n, columns)`` of which nothing is known, nothing missing, by ``shares`` of that shape; those of the
+        base are correlated ``together`` ``(n, base)``.
         """
         x = np.empty(shares.shape)
-        together = scores(shares[:, self.base])
         for place, j in enumerate(self.base):
             x[:, j] = self.copula.margins[place].quantile(together[:, place])
         for link in self.links:

@@ -18,8 +18,7 @@ from pellucid.data.sampling.location_scale import LocationScale
 
 _WIDTH = 0.15  # of the density of residuals, in their standard deviations
 _POINTS = 400
-_RELEVANT = 0.03  # of the most telling column; the others are not given
-_LANDMARKS = 120
+LANDMARKS = 120
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +46,9 @@ class Link:
         gap = None
         if absent.any():
             marked = Column(absent.astype(np.float64), True, *_rest(column, slice(None)))
-            gap = Levels.of(Regression.of(marked, generator, _LANDMARKS))
+            gap = Levels.of(Regression.of(marked, generator, LANDMARKS))
             column = Column(codes[~absent, j], False, *_rest(column, ~absent))
-        regression = Regression.of(column, generator, _LANDMARKS)
-        told = regression.relevance >= _RELEVANT
-        if gap is None and not told.all():
-            given = given[told]
-            column = column.only(np.flatnonzero(told))
-            regression = Regression.of(column, generator, _LANDMARKS)
+        regression = Regression.of(column, generator, LANDMARKS)
         return cls(j, given, (Levels if column.few else Number).of(regression), gap)
 
     def draw(self, rows: FloatArray, u: FloatArray) -> FloatArray:

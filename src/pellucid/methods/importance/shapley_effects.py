@@ -44,7 +44,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data, Schema
-from pellucid.data.sampling.conditional_draws import Draw, draws_for
+from pellucid.data.sampling.conditional_draws import joint_of
+from pellucid.data.sampling.walk_draws import Draw, draws_for
 from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance, squeeze_outputs
@@ -186,7 +187,8 @@ class _Walk:
             self._member[p, [names.index(data.schema.columns[j]) for j in columns]] = True
         self._codes = np.stack([sorted_data.codes(j) for j in range(len(names))], axis=1)
         self._sorted = sorted_data
-        self._draw = draws_for(sorted_data, run.generator("shapley-effects.reference"))
+        self._structure, joint = run.keep("joint distribution, by name", data, lambda: joint_of(sorted_data))
+        self._draw = draws_for(sorted_data, run.generator("shapley-effects.reference"), joint)
         self.how = self._draw.name
         self._again: tuple[int, IntArray] | None = None  # walks that are repeated with the dependence of half the rows
 
@@ -237,7 +239,9 @@ class _Walk:
         for h in range(_HALVES):
             generator = self._run.generator("shapley-effects.halves", h)
             half = np.sort(generator.permutation(counting)[: len(counting) // 2])
-            draw = draws_for(self._sorted.take(half), self._run.generator("shapley-effects.reference"))
+            part = self._sorted.take(half)
+            joint = joint_of(part, self._structure)[1]
+            draw = draws_for(part, self._run.generator("shapley-effects.reference"), joint)
             apart = _parts(self._gains(start, rows, spread, draw)) - whole
             moved += np.square(apart.mean(axis=0)) / _HALVES
             chance += apart.var(axis=0, ddof=1) / len(rows) / _HALVES
