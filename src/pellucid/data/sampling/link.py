@@ -1,12 +1,14 @@
 """One column given others, as a law that can be drawn from and that says how likely a value is.
 
 A number: a curve through it and its spread by kernel ridge (`pellucid.data.sampling.location_scale`), on its own scale
-or on that of its normal scores, and a kernel density of what is left. Levels, and numbers of few values: shares by
+or on that of its normal scores, and a kernel density of what is left, of all rows or of groups for which alike is
+predicted. Levels, and numbers of few values: shares by
 kernel ridge of their indicators. A number that is sometimes missing is missing by a share of that kind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +20,8 @@ from pellucid.data.sampling.location_scale import LocationScale
 
 _WIDTH = 0.15  # of the density of residuals, in their standard deviations
 _POINTS = 400
+_GROUPS, _CLEARLY = 4, 2.0  # of residuals, and the standard errors by which they are better
+_FALL = 30.0  # of the log density, over as much as all residuals span
 LANDMARKS = 120
 
 
@@ -81,23 +85,16 @@ class Number:
     known: Regression
     scale: str
     fit: LocationScale
-    at: FloatArray
-    log: FloatArray
-    below: FloatArray
+    left: Residuals
 
     @classmethod
     def of(cls, known: Regression) -> Number:
         """From the regression of the column."""
         scale, fit = scale_of(known)
-        # Left in, residuals are too small, and left out too large; in between they are of the right size. The kernel's
-        # own width is taken off.
+        # Left in, residuals are too small, and left out too large; in between they are of the right size.
         e = fit.e * np.sqrt(1.0 - fit.location.leverage)
-        h = max(_WIDTH * float(e.std()), 1e-300)
-        e = e.mean() + (e - e.mean()) / np.sqrt(1.0 + _WIDTH**2)
-        at = np.linspace(e.min() - 4 * h, e.max() + 4 * h, _POINTS)
-        density = np.exp(-0.5 * np.square((at[:, None] - e) / h)).mean(axis=1) / (h * np.sqrt(2 * np.pi))
-        below = np.cumsum(density)
-        return cls(known, scale, fit, at, np.log(np.maximum(density, 1e-12)), below / below[-1])
+        location, spread = fit.at(known.ridge, known.blocks)
+        return cls(known, scale, fit, Residuals.of(e, {"location": location, "spread": spread}))
 
     @property
     def usual(self) -> float:
@@ -109,14 +106,80 @@ class Number:
 
     def draw(self, given: FloatArray, u: FloatArray) -> FloatArray:
         location, spread = self._placed(given)
-        return finished(self.known.column, self.scale, location + spread * np.interp(u, self.below, self.at))
+        e = self.left.quantile(u, {"location": location, "spread": spread})
+        return finished(self.known.column, self.scale, location + spread * e)
 
     def log_density(self, given: FloatArray, own: FloatArray) -> FloatArray:
         location, spread = self._placed(given)
         e = (scaled(self.known.column.margin, self.scale, own) - location) / spread
-        # Beyond the residuals that occur the nearer one is still the likelier one.
+        return self.left.log_density(e, {"location": location, "spread": spread}) - np.log(spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Kernel densities of residuals: one for all rows, or one for each group of rows by what is predicted for them.
+
+    ``by`` is what groups them ("" if nothing), ``edges`` the ends of the groups.
+    """
+
+    by: str
+    edges: FloatArray
+    at: FloatArray
+    log: FloatArray
+    below: FloatArray
+
+    @classmethod
+    def of(cls, e: FloatArray, predicted: Mapping[str, FloatArray]) -> Residuals:
+        """Groups where residuals left out are clearly likelier in theirs than among all."""
+        h = max(_WIDTH * float(e.std()), 1e-300)
+        apart = np.exp(-0.5 * np.square((e[:, None] - e) / h)) / (h * np.sqrt(2 * np.pi))
+        np.fill_diagonal(apart, 0.0)
+        alone = _left_out(apart, np.zeros(len(e), dtype=np.intp), 1)
+        by, edges, best = "", np.empty(0), 0.0
+        for name, value in predicted.items():
+            tried = np.unique(np.quantile(value, np.arange(1, _GROUPS) / _GROUPS))
+            better = _left_out(apart, np.searchsorted(tried, value), len(tried) + 1) - alone
+            if better.mean() > max(best, _CLEARLY * better.std() / np.sqrt(len(e))):
+                by, edges, best = name, tried, float(better.mean())
+        at = np.linspace(e.min() - 4 * h, e.max() + 4 * h, _POINTS)
+        group = np.searchsorted(edges, predicted[by]) if by else np.zeros(len(e), dtype=np.intp)
+        density = np.stack([_density(e[group == g], at, h) for g in range(len(edges) + 1)])
+        below = np.cumsum(density, axis=1)
+        return cls(by, edges, at, np.log(np.maximum(density, 1e-12)), below / below[:, -1:])
+
+    def _group(self, n: int, predicted: Mapping[str, FloatArray]) -> IntArray:
+        return np.searchsorted(self.edges, predicted[self.by]) if self.by else np.zeros(n, dtype=np.intp)
+
+    def quantile(self, u: FloatArray, predicted: Mapping[str, FloatArray]) -> FloatArray:
+        """Residuals at shares of their distribution."""
+        found, group = np.empty(len(u)), self._group(len(u), predicted)
+        for g, below in enumerate(self.below):
+            found[group == g] = np.interp(u[group == g], below, self.at)
+        return found
+
+    def log_density(self, e: FloatArray, predicted: Mapping[str, FloatArray]) -> FloatArray:
+        """Beyond the residuals that occur the nearer one is still the likelier one."""
+        found, group = np.empty(len(e)), self._group(len(e), predicted)
+        for g, log in enumerate(self.log):
+            found[group == g] = np.interp(e[group == g], self.at, log)
         beyond = np.maximum(self.at[0] - e, e - self.at[-1]) / (self.at[-1] - self.at[0])
-        return np.interp(e, self.at, self.log) - 30.0 * np.maximum(beyond, 0.0) - np.log(spread)
+        return found - _FALL * np.maximum(beyond, 0.0)
+
+
+def _density(e: FloatArray, at: FloatArray, h: float) -> FloatArray:
+    """A kernel density of the residuals' own variance: the kernel's is taken off."""
+    variance = float(e.var())
+    e = e.mean() + (e - e.mean()) * np.sqrt(variance / (variance + h * h))
+    return np.asarray(np.exp(-0.5 * np.square((at[:, None] - e) / h)).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
+
+
+def _left_out(apart: FloatArray, group: IntArray, groups: int) -> FloatArray:
+    """The log density of each residual by the others of its group."""
+    found = np.empty(len(group))
+    for g in range(groups):
+        own = np.flatnonzero(group == g)
+        found[own] = apart[np.ix_(own, own)].sum(axis=1) / max(len(own) - 1, 1)
+    return np.log(np.maximum(found, 1e-6 * found.max()))
 
 
 @dataclass(frozen=True, eq=False)

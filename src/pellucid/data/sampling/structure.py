@@ -34,6 +34,7 @@ _FEWEST_ROWS = 60
 _SCORED = 500
 _LOOKED_AT, _MARKS, _LOOKS = 300, 60, 15  # rows, landmarks and trees of a first look
 _LEAST_GAIN, _CLEARLY = 0.06, 3.0  # nats a row and standard errors by which the copula is beaten
+_FEW_COLUMNS = 3  # of which none need be left aside at a first look
 _TELLING, _ALIKE = 0.15, 0.01  # of the most telling column; log score that may be lost without the others
 _NEAR = 2.0  # standard errors by which near rows are beaten
 
@@ -99,7 +100,7 @@ def curved(column: Column, generator: np.random.Generator) -> bool:
     blocks, weights = encoding.blocks(column.given[rows]), column.weights[rows]
     y = scores(column.margin, column.own[rows])
     relevance = np.ones(len(blocks))
-    if len(blocks) > 1:
+    if len(blocks) > _FEW_COLUMNS:
         relevance = LikeRows.of(blocks, distribution(y), weights, generator, trees=_LOOKS).relevance()
     return not location_scale(KernelRidge(blocks, relevance, weights, generator, _MARKS), y).plain
 
