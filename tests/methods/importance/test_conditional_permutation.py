@@ -150,6 +150,23 @@ def test_a_group_is_drawn_together():
     np.testing.assert_allclose(given.values, marginal.values, rtol=0.12)
 
 
+def test_a_group_is_drawn_along_curves():
+    # Given x0 and x2, x1 = x0^2 + noise and x3 = x2^2 + noise keep their noise; x0 and x1 stay together.
+    rng = np.random.default_rng(6)
+    x, z = rng.normal(size=(2, 300))
+    X = np.column_stack([x, x**2 + 0.3 * rng.normal(size=300), z, z**2 + 0.3 * rng.normal(size=300)])
+    for group, model, truth in (
+        ([1, 3], lambda X: X[:, 1] + X[:, 3], 2 * 2 * 0.09),
+        ([0, 1], lambda X: X[:, 1] - X[:, 0] ** 2, 2 * 0.09),
+    ):
+        rest = [j for j in range(4) if j not in group]
+        found = conditional(model, X, model(X), explainer={"groups": {"together": group, "rest": rest}})
+        assert "curves" in found.settings["conditional"]
+        assert found.settings["gain"]["together"] > 1
+        assert found.values[list(found.feature_names).index("together")] == pytest.approx(truth, rel=0.25)
+        assert found.settings["missed"]["together"] < 0.25
+
+
 def test_an_only_feature_is_permuted():
     X = np.random.default_rng(0).normal(size=(500, 1))
     found = conditional(lambda X: X[:, 0], X, X[:, 0], repeats=10)

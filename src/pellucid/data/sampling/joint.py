@@ -32,6 +32,7 @@ from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.link import Link
 
 _HALF = 0.5  # of the particles: where fewer count, those that count take the place of the others
+_FEW, _MORE = 10.0, 8  # particles that count, below which as many times more are drawn
 _AT_ONCE = 20_000  # particles
 
 
@@ -62,33 +63,67 @@ class Joint:
         """``n`` rows ``(rows, n, columns)`` that agree with each row in the ``known`` columns ``(columns,)``.
 
         One particle for each of the ``uniforms`` ``(particles, rows, self.uniforms)``; the first n of them where no
-        known column follows from an unknown one.
+        known column follows from an unknown one, and more than these where few count.
         """
         if not self.weighs(known):
-            uniforms = uniforms[:n]
+            return self._all(rows, known, n, uniforms[:n])
+        found = self._all(rows, known, n, uniforms)
+        few = np.flatnonzero(found.effective < _FEW)
+        size = _MORE * len(uniforms), uniforms.shape[2]
+        step = max(1, _AT_ONCE // size[0])
+        for some in (few[i : i + step] for i in range(0, len(few), step)):
+            seeds = (uniforms[0, some, 0] * 2**53).astype(np.int64).tolist()  # a row's own, whatever is known of it
+            more = np.stack([np.random.default_rng(seed).random(size) for seed in seeds], axis=1)
+            again = self._draw(rows[some], known, n, more)
+            found.codes[some], found.effective[some] = again.codes, again.effective
+        return found
+
+    def _all(self, rows: FloatArray, known: BoolArray, n: int, uniforms: FloatArray) -> Drawn:
         step = max(1, _AT_ONCE // len(uniforms))
         parts = [self._draw(rows[i : i + step], known, n, uniforms[:, i : i + step]) for i in range(0, len(rows), step)]
-        return Drawn(np.concatenate([part.codes for part in parts]), min(part.effective for part in parts))
+        return Drawn(*(np.concatenate(part) for part in zip(*((p.codes, p.effective) for p in parts), strict=True)))
 
     def _draw(self, rows: FloatArray, known: BoolArray, n: int, uniforms: FloatArray) -> Drawn:
         count, lines = uniforms.shape[:2]
         x = np.broadcast_to(rows[:, None], (lines, count, self.width)).copy()
-        if not known[self.base].all():
-            scores = np.concatenate([uniforms[..., self.base], uniforms[..., self.width :]], axis=2)
-            drawn = self.copula.draw_by(rows[:, self.base], known[self.base][None], scores)[0]
-            x[..., self.base] = np.moveaxis(drawn, 0, 1)
-        log_weight, effective = np.zeros((lines, count)), float(n)
+        log_weight, effective, there = np.zeros((lines, count)), np.full(lines, np.inf), known.copy()
         for link in self.links:
-            if not known[link.j]:
-                effective = min(effective, float(_effective(log_weight).min()))
+            told = known[link.j]
+            if told and known[link.given].all():
+                continue
+            if not (told and there[link.given].all()):  # something is drawn: by particles that count
+                effective = np.minimum(effective, _effective(log_weight))
                 x, log_weight = _renewed(x, log_weight)
+            there = self._based(x, known, there, link.given, uniforms)
+            if told:
+                log_weight = log_weight + link.log_density(x.reshape(-1, self.width)).reshape(lines, count)
+            else:
                 u = np.moveaxis(uniforms[..., link.j], 0, 1)
                 x[..., link.j] = link.draw(x.reshape(-1, self.width), u.ravel()).reshape(u.shape)
-            elif not known[link.given].all():
-                log_weight = log_weight + link.log_density(x.reshape(-1, self.width)).reshape(lines, count)
-        effective = min(effective, float(_effective(log_weight).min()))
+                there[link.j] = True
+        self._based(x, known, there, self.base, uniforms)
+        effective = np.minimum(effective, _effective(log_weight))
         kept = _evenly(log_weight, n) if log_weight.any() else np.tile(np.arange(n) % count, (lines, 1))
         return Drawn(np.take_along_axis(x, kept[:, :, None], axis=1), effective)
+
+    def _based(
+        self, x: FloatArray, known: BoolArray, there: BoolArray, wanted: IntArray, uniforms: FloatArray
+    ) -> BoolArray:
+        """Fills in the wanted columns of the base, given those that are there, known or drawn; which are there then."""
+        new = np.isin(np.arange(self.width), wanted) & np.isin(np.arange(self.width), self.base) & ~there
+        if not new.any():
+            return there
+        lines, count = x.shape[:2]
+        scores = np.concatenate([uniforms[..., self.base], uniforms[..., self.width :]], axis=2)
+        told = there[self.base]
+        if not (told & ~known[self.base]).any():
+            drawn = np.moveaxis(self.copula.draw_by(x[:, 0, self.base], told[None], scores)[0], 0, 1)
+        else:  # what is there differs between the particles of a row
+            each = np.moveaxis(scores, 0, 1).reshape(1, lines * count, -1)
+            drawn = self.copula.draw_by(x[..., self.base].reshape(lines * count, -1), told[None], each)[0, 0]
+            drawn = drawn.reshape(lines, count, -1)
+        x[..., new] = drawn[..., new[self.base]]
+        return there | new
 
     def sample(self, shares: FloatArray, together: FloatArray) -> FloatArray:
         """Rows ``(n, columns)`` of which nothing is known, nothing missing, by ``shares`` of that shape; those of the
@@ -104,10 +139,10 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows that were drawn, and how many particles counted where they were fewest."""
+    """Rows that were drawn, and how many particles counted for each, where they were fewest."""
 
     codes: FloatArray
-    effective: float
+    effective: FloatArray
 
 
 def _renewed(x: FloatArray, log_weight: FloatArray) -> tuple[FloatArray, FloatArray]:
