@@ -248,7 +248,7 @@ def _likelihood(
     known = Regression.of(turned, generator)
     margin = turned.margin
     scale, fit = scale_of(known)
-    density, last = _Density.of(fit.e, _WIDTHS["other"]), len(known.blocks) - 1
+    density, last = _Density.of(fit.within, _WIDTHS["other"]), len(known.blocks) - 1
     at = known.encoding.block(last, grid)
 
     def likely(blocks: list[FloatArray] | None, codes: FloatArray) -> FloatArray:

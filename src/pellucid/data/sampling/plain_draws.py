@@ -12,6 +12,7 @@ from pellucid.data.sampling.candidates import picked
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import count_rows
 from pellucid.data.sampling.neighbours import Neighbours
+from pellucid.data.sampling.normal_law import NormalLaw
 
 _FOLDS = 5
 _ASSOCIATED = 0.15  # columns below it are not looked at for near rows
@@ -34,7 +35,7 @@ class Known:
     strength: FloatArray
     places: IntArray
     shuffled: IntArray
-    _copulas: dict[tuple[bytes, bytes, int], Copula] = field(default_factory=dict, init=False)
+    _copulas: dict[tuple[bytes, bytes, int], Copula | NormalLaw] = field(default_factory=dict, init=False)
 
     def folds(self, learned: IntArray) -> IntArray:
         """The fold of each row, the same whichever column is drawn; of rows that are not learned from, one more."""
@@ -43,14 +44,15 @@ class Known:
         fold[order] = np.arange(len(order)) % min(_FOLDS, len(order))
         return fold
 
-    def copula(self, columns: IntArray, learned: IntArray, fold: IntArray, without: int) -> Copula:
-        """Learned without one of the folds; one serves for all columns that are drawn given the others."""
+    def copula(self, columns: IntArray, learned: IntArray, fold: IntArray, without: int) -> Copula | NormalLaw:
+        """Learned without one of the folds; one serves for all columns that are drawn given the others. Columns that
+        are nearly normal keep their scale.
+        """
         key = columns.tobytes(), learned.tobytes(), without
         if key not in self._copulas:
             kept = learned[fold[learned] != without] if len(learned) > 1 else learned
-            self._copulas[key] = Copula.of_columns(
-                list(self.codes[kept][:, columns].T), self.nominal[columns], self.weights[kept]
-            )
+            parts = self.codes[kept][:, columns], self.nominal[columns], self.weights[kept]
+            self._copulas[key] = NormalLaw.of_columns(*parts) or Copula.of_columns(list(parts[0].T), *parts[1:])
         return self._copulas[key]
 
 
