@@ -136,7 +136,8 @@ def _drawn(
         curved.add(curved.usual(), held, ways)
     choice = _chosen(known, members, learned, scored, held)
     left = _missed(known, members, given, scored, held[choice.name], generator)
-    if curved is not None and left.association > _LARGE and "inverse" not in held:
+    tried = left.association > _LARGE or choice.name == "kernel ridge"
+    if curved is not None and tried and "inverse" not in held:
         curved.add({"inverse": curved.inverse()}, held, ways)
         choice = _chosen(known, members, learned, scored, held)
         left = _missed(known, members, given, scored, held[choice.name], generator)

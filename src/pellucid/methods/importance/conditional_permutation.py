@@ -66,6 +66,7 @@ def conditional_permutation(request: Request) -> Importance:
     before = Before.of(Setting.of(predictor, data, q.loss, asked.itself()), q.compare)
     setting, tables = before.setting, zip(players, asked.tables(partial=True), strict=True)
     results = [permuted_losses(before, draws.of[name].donors, table, 1) for name, table in tables]
+    carried = np.array([one.carried for one in results])
     values, errors = np.array([one.value for one in results]), np.array([one.se for one in results])
     return Importance(
         method="conditional",
@@ -90,11 +91,14 @@ def conditional_permutation(request: Request) -> Importance:
                 "conditional": draws.estimator,
                 "gain": {name: one.choice.gain for name, one in draws.of.items()},
                 "missed": {name: one.missed.association for name, one in draws.of.items()},
+                "carried": dict(zip(players, carried.tolist(), strict=True)),
                 "interval": THESE_ROWS if any(one.about == THESE_ROWS for one in results) else POPULATION,
                 "rows": len(data),
             },
             scale="loss",
-            caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
+            caveats=conditional_caveats(
+                predictor, data, run, players=players, draws=draws, values=values, carried=carried
+            ),
         ),
         members=data.schema.members(),
     )
