@@ -21,9 +21,11 @@ When it misleads:
    none. Read such features as a group;
 2. the distribution given the others is an estimate. Of a single feature the best of several is taken by its held-out
    score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one, and blurs them
-   (``benchmarks/draws.py`` has 27 settings of known truth). For a group the copula knows monotone dependence only, and
-   near rows are not always near. What is missed is left as importance (caveat "draws-miss"), and no part of the
-   interval;
+   (``benchmarks/draws.py`` has 27 settings of known truth). Groups are drawn along curves where these show clearly
+   (`pellucid.data.sampling.structure`), else by a copula, which knows monotone dependence only, or from near rows. What
+   is missed is left as importance (caveat "draws-miss"), and no part of the interval. Where ten rows have much of the
+   importance (``settings["carried"]``, caveat "few-carry-all"), the tails decide, of which draws know least: no value
+   beyond those that occur is drawn;
 3. on training data, as permutation importance.
 
 Cost. Rows (at most 5,000, fewer in a table of many columns) times repeats for each feature.
