@@ -101,7 +101,7 @@ def together(repetitions: int, written: bool) -> None:
             for how in ("auto", "neighbours" if setting.category else "copula")
         }
         (shown, seen), (blind, unseen) = found.items()
-        values = [f"{np.mean([one.values for one in each]):.3f}" for each in (seen, unseen)]
+        values = [f"{np.mean([one.values for one in each]):.3f}".replace("nan", "") for each in (seen, unseen)]
         effects = f"{np.mean([one.effects for one in seen]):.3f}"
         lines.append((setting.name, blind, *reversed(values), effects))
         print(lines[-1], shown, flush=True)

@@ -37,7 +37,7 @@ class Setting:
             last = {"x2": (rows["x2"] == "v").astype(float)} if self.category else {}
             return self.f(rows.assign(**last).to_numpy(dtype=float))
 
-        return Explainer(model, table, self.f(X), checks=False, progress=False, random_state=seed, **options)
+        return Explainer(model, table, checks=False, progress=False, random_state=seed, **options)
 
 
 def _of_parabola(X):

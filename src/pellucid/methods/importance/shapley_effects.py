@@ -33,7 +33,8 @@ When it misleads.
 4. The variance of the predictions is shared, not of the outcome (see `sobol`).
 
 Cost. 2 (features - 1) model rows for each row and order that is followed, and at most 10,000 rows for the variance.
-Along curves fewer are followed (1,000), each with 64 particles or more: some 3 s of 5 features, 9 s of 10.
+Along curves fewer are followed (1,000), each with 64 particles or more: some 2 s of 5 features, 8 s of
+10 (benchmarks/DRAWS.md).
 """
 
 from __future__ import annotations
