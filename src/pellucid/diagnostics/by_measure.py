@@ -71,9 +71,16 @@ def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: F
 
 
 def conditional_caveats(
-    predictor: Predictor, data: Data, run: Run, *, players: Players, draws: Draws, values: FloatArray
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    draws: Draws,
+    values: FloatArray,
+    carried: FloatArray,
 ) -> tuple[Caveat, ...]:
-    """Everything known against these importances on these data."""
+    """Everything known against these importances on these data; ``carried`` is the share of ten rows in each."""
     caveats = general_caveats(predictor, data, run)
     if not run.checks or run.interrupted or len(data) < _FEWEST:
         return caveats
@@ -85,6 +92,8 @@ def conditional_caveats(
         found = list(off_data.draws_off_data(data, name, j, drawn.codes[0, :, 0], draws.strength))
         off += found or off_data.draws_miss_dependence(data, name, drawn.missed)
     codes = {name: one.codes for name, one in draws.of.items()}
+    shares = dict(zip(players, carried.tolist(), strict=True))
+    off += [caveat for name in top for caveat in sampling_noise.few_rows_carry(name, shares[name])]
     return (*caveats, *correlated.determined(data, players, codes), *off)
 
 

@@ -21,6 +21,7 @@ _WIDE = 0.5  # of the contribution: its size is known to a factor of 1.5 / 0.5 =
 _ROWS = 0.9  # of the rows are at least as precise as the one that is judged
 _TOP = 5
 _CARRIED = 0.1  # of the variance, by ten points
+_CARRIED_BY_ROWS = 0.4  # of an importance, by ten of at least a hundred rows
 _WIDE_SHARE = 0.1
 _NOISY = 0.02
 _NOISY_CELLS = 0.5
@@ -209,6 +210,22 @@ def few_points_carry(carried: float) -> Iterator[Caveat]:
             value=carried,
             threshold=_CARRIED,
             advice="Explain the logarithm or the rank of the prediction, or raise budget=.",
+        )
+
+
+def few_rows_carry(name: str, carried: float) -> Iterator[Caveat]:
+    """An importance that ten of the rows have is that of whichever rows were in the sample."""
+    if carried > _CARRIED_BY_ROWS:
+        yield Caveat(
+            code="few-carry-all",
+            message=(
+                f"Ten of the rows have {percent(carried)} of the importance of {name}: the tails decide, where draws"
+                " know least; the interval is too narrow."
+            ),
+            value=carried,
+            threshold=_CARRIED_BY_ROWS,
+            advice="Explain the logarithm or the rank of the prediction, use loss='mae', or give more rows.",
+            feature=name,
         )
 
 

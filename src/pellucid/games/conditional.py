@@ -4,9 +4,11 @@
 
 Sundararajan and Najmi 2020 and Janzing et al. 2020 show what it costs: two features that the model treats alike need
 not get the same share, and a feature that the model does not use gets one if it is correlated with others. It asks
-about the data as much as about the model. What is given X_S is estimated from the reference rows
-(`pellucid.data.sampling.neighbours`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference rows
-picked in proportion to how near they are.
+about the data as much as about the model. What is given X_S is estimated from the reference rows, each coalition from
+``draws`` rows: draws of a Gaussian copula, reference rows picked in proportion to how near they are
+(`pellucid.data.sampling.neighbours`), or draws of a distribution of all columns in which some follow others along
+curves (`pellucid.data.sampling.joint`). The last is taken where curves fit clearly better on rows held out; else the
+copula where all features are numbers and none is missing, else neighbours.
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.conditional_draws import held, joint_of
+from pellucid.data.sampling.copula import Copula, spread_evenly
+from pellucid.data.sampling.joint import Joint
 from pellucid.data.sampling.neighbours import Neighbours
+from pellucid.data.sampling.walk_draws import numbers
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import effective_sizes, weighted_mean
 
 _AT_ONCE = 65_536  # rows made at a time
+_PARTICLES = 4  # for each draw of what is known to follow from the unknown
 
 
 class Given(ABC):
@@ -78,6 +84,24 @@ class GivenNeighbours(Given):
         return self._fewest
 
 
+class GivenCurves(Given):
+    """Draws of columns that follow each other along curves; the same random numbers for all coalitions."""
+
+    name = "curves"
+
+    def __init__(self, data: Data, joint: Joint, generator: np.random.Generator) -> None:
+        self._data, self._joint, self._seed = data, joint, int(generator.integers(2**63))
+
+    def draw(self, row: FloatArray, known: BoolArray, n: int) -> FloatArray:
+        generator, joint = np.random.default_rng(self._seed), self._joint
+        few, many = (spread_evenly(size, joint.uniforms, generator)[:, None] for size in (n, _PARTICLES * n))
+        drawn = np.stack(
+            [joint.draw(row[None], told, n, many if joint.weighs(told) else few).codes[0] for told in known]
+        )
+        codes = held(self._data, drawn.reshape(-1, len(row))).reshape(drawn.shape)
+        return np.where(known[:, None], row, codes)
+
+
 def _evenly(weights: FloatArray, n: int) -> IntArray:
     """``n`` positions per line, at even steps through the cumulated weights."""
     total = np.cumsum(weights, axis=1)
@@ -106,11 +130,7 @@ class ConditionalGame(Game):
         self._member = np.zeros((len(members), len(data.schema.features)), dtype=np.bool_)
         for i, columns in enumerate(members):
             self._member[i, list(columns)] = True
-        if how == "auto":
-            how = "copula" if _all_numbers(data) else "neighbours"
-        self.given: Given = (
-            GivenNeighbours(data) if how == "neighbours" else GivenCopula(data, run.generator("copula.draws"))
-        )
+        self.given = _given(data, run, how)
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
@@ -143,8 +163,16 @@ class ConditionalGame(Game):
         return found
 
 
-def _all_numbers(data: Data) -> bool:
-    """Whether a copula suits: no categories, nothing missing."""
-    return all(feature.kind not in ("categorical", "boolean") for feature in data.schema.features) and not any(
-        np.isnan(data.codes(j)).any() for j in range(len(data.schema.features))
-    )
+def _given(data: Data, run: Run, how: str) -> Given:
+    """Curves where they show, else a copula of numbers, else neighbours; or what is asked for."""
+    joint = joint_distribution(data, run) if how == "auto" else None
+    if joint is not None:
+        return GivenCurves(data, joint, run.generator("copula.draws"))
+    if how == "neighbours" or (how == "auto" and not numbers(data)):
+        return GivenNeighbours(data)
+    return GivenCopula(data, run.generator("copula.draws"))
+
+
+def joint_distribution(data: Data, run: Run) -> Joint | None:
+    """Of columns that follow each other along curves, where any does; learned once for an Explainer."""
+    return run.keep("joint distribution", data, lambda: joint_of(data))[1]

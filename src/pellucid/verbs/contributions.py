@@ -38,7 +38,7 @@ class ContributionVerbs(Bound):
         contribution is its average gain when it becomes known after some of the others, over all orders. In the
         ``"marginal"`` game (interventional SHAP) unknown features take their values from the `background`; in the
         ``"path"`` game of trees they follow the training rows down both branches; in the ``"conditional"`` game they
-        are drawn given what is known (``conditional="copula"`` or ``"neighbours"``).
+        are drawn given what is known (along curves where these show; ``conditional="copula"`` or ``"neighbours"``).
 
         ``method="auto"`` reads tree ensembles (TreeSHAP) and linear (additive) models exactly. Any other model is
         called: for every coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``,

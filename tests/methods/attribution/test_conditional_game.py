@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from golden_files import masked
 from pellucid import Explainer
@@ -49,6 +50,46 @@ def test_categories_and_missing_values_stay_what_they_are():
     found = shap(model, table, [20], "auto")
     assert found.settings["conditional"] == "neighbours"
     assert np.abs(found.values[0, 1]) > 0.1  # the rent tells the town
+
+
+def parabola(n=300):
+    """x1 = x0^2 + noise, x2 by itself."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=n)
+    return np.column_stack([x, x**2 + 0.3 * rng.normal(size=n), rng.normal(size=n)])
+
+
+def test_a_curve_shares_what_it_tells():
+    """f = x1: v({0}) = x0^2 and v({1}) = x1, over a mean of one, so phi_0 = (x0^2 - 1) / 2; monotone dependence is
+    none."""
+    Z, rows = parabola(), list(range(30))
+    expected = np.column_stack([(Z[:30, 0] ** 2 - 1) / 2, Z[:30, 1] - 1 - (Z[:30, 0] ** 2 - 1) / 2, np.zeros(30)])
+    found = shap(lambda Z: Z[:, 1], Z, rows, "auto")
+    assert found.settings["conditional"] == "curves"
+    assert np.abs(found.values - expected).mean() < 0.08
+    assert np.abs(shap(lambda Z: Z[:, 1], Z, rows, "copula").values - expected).mean() > 0.25
+    # a linear model of such rows has no closed form any more
+    line = LinearRegression().fit(Z, Z[:, 1])
+    asked = Explainer(line, Z, progress=False, checks=False).shap(rows, game="conditional")
+    assert asked.method == "exact"
+    assert np.abs(asked.values - expected).mean() < 0.08
+
+
+def test_both_humps_of_a_curve_are_drawn():
+    """f = x0, x1 known: either sign is as likely, so v({1}) = 0 and phi_0 = x0, phi_1 = 0; f = x0^2: half each."""
+    Z = parabola()
+    rows = np.flatnonzero(np.abs(Z[:, 0]) > 0.7)[:20].tolist()
+    found = shap(lambda Z: Z[:, 0], Z, rows, "auto")
+    assert np.abs(found.values[:, 1]).mean() < 0.2
+    found = shap(lambda Z: Z[:, 0] ** 2, Z, rows, "auto")
+    half = (Z[rows, 0] ** 2 - 1) / 2
+    assert np.abs(found.values[:, 1] - half).mean() < 0.15
+    assert np.abs(shap(lambda Z: Z[:, 0] ** 2, Z, rows, "copula").values[:, 1] - half).mean() > 0.3
+
+
+def test_normal_rows_are_explained_as_by_the_copula():
+    one, other = (shap(lambda Z: Z[:, 0] * Z[:, 1], X[:300], [0, 1], how) for how in ("auto", "copula"))
+    np.testing.assert_array_equal(one.values, other.values)
 
 
 def test_same_seed_same_bytes_and_groups():

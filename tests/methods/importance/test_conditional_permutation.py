@@ -150,6 +150,34 @@ def test_a_group_is_drawn_together():
     np.testing.assert_allclose(given.values, marginal.values, rtol=0.12)
 
 
+def test_an_importance_that_a_few_rows_carry_is_called_so():
+    # E (x0 x1)^2 rests on x0^6: a sample of 300 has a part of it.
+    x = np.random.default_rng(6).normal(size=300)
+    X = np.column_stack([x, x**2 + 0.3 * np.random.default_rng(7).normal(size=300)])
+    for model, said in ((lambda X: X[:, 0] * X[:, 1], {"x0"}), (lambda X: X[:, 1], set())):
+        found = Explainer(model, X, model(X)).importance(method="conditional")
+        carried = {caveat.feature: caveat.value for caveat in found.caveats if caveat.code == "few-carry-all"}
+        assert set(carried) == said
+        assert all(value == found.settings["carried"][name] for name, value in carried.items())
+
+
+def test_a_group_is_drawn_along_curves():
+    # Given x0 and x2, x1 = x0^2 + noise and x3 = x2^2 + noise keep their noise; x0 and x1 stay together.
+    rng = np.random.default_rng(6)
+    x, z = rng.normal(size=(2, 300))
+    X = np.column_stack([x, x**2 + 0.3 * rng.normal(size=300), z, z**2 + 0.3 * rng.normal(size=300)])
+    for group, model, truth in (
+        ([1, 3], lambda X: X[:, 1] + X[:, 3], 2 * 2 * 0.09),
+        ([0, 1], lambda X: X[:, 1] - X[:, 0] ** 2, 2 * 0.09),
+    ):
+        rest = [j for j in range(4) if j not in group]
+        found = conditional(model, X, model(X), explainer={"groups": {"together": group, "rest": rest}})
+        assert "curves" in found.settings["conditional"]
+        assert found.settings["gain"]["together"] > 1
+        assert found.values[list(found.feature_names).index("together")] == pytest.approx(truth, rel=0.25)
+        assert found.settings["missed"]["together"] < 0.25
+
+
 def test_an_only_feature_is_permuted():
     X = np.random.default_rng(0).normal(size=(500, 1))
     found = conditional(lambda X: X[:, 0], X, X[:, 0], repeats=10)

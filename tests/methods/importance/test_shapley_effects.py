@@ -6,7 +6,7 @@ import pytest
 
 from pellucid import Explainer, InputError
 from pellucid.data import Data
-from pellucid.data.sampling.conditional_draws import NeighbourDraw, scores_given
+from pellucid.data.sampling.walk_draws import NeighbourDraw, scores_given
 from pellucid.methods.importance import shapley_effects
 from reference.sobol import even_rows, g_function, ishigami, linear_gaussian_effects, shapley_of, sobol
 from reference.sobol import explained_variance as known_variance
@@ -116,6 +116,37 @@ def test_neighbours_blur_dependence_by_as_much_as_is_stated(n, bias):
     assert found.settings["how"] == "neighbours"
     expected = linear_gaussian_effects(slopes, covariance)
     assert 0.005 < expected[1] - found.values[1] < bias  # towards independence
+
+
+def parabola(rng, n):
+    x = rng.normal(size=n)
+    return np.column_stack([x, x**2 + 0.3 * rng.normal(size=n), rng.normal(size=n)])
+
+
+def ring(rng, n):
+    angle, radius = rng.uniform(0, 2 * np.pi, n), 1 + 0.1 * rng.normal(size=n)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+CURVED = {
+    # f = x1 = x0^2 + noise: v({0}) = 2 / 2.09, v({1}) = 1
+    "parabola": (parabola, lambda X: X[:, 1], [1 / 2.09, 1 - 1 / 2.09, 0.0]),
+    # f = x0^2 on a ring: v({1}) = 0.773, integrated over the density
+    "ring": (ring, lambda X: X[:, 0] ** 2, [1 - 0.773 / 2, 0.773 / 2]),
+}
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_curves_are_seen_that_a_copula_does_not_see(name, monkeypatch):
+    draw, model, expected = CURVED[name]
+    X = draw(np.random.default_rng(1), 400)
+    found = effects(model, X, budget=4000, checks=False)
+    assert found.settings["how"] == "curves"
+    assert np.abs(found.values - expected).max() < 0.09
+    monkeypatch.setattr(shapley_effects, "joint_of", lambda *_: (None, None))
+    blind = effects(model, X, budget=4000, checks=False)
+    assert blind.settings["how"] == "copula"
+    assert np.abs(blind.values - expected).max() > 0.3
 
 
 def test_draws_within_intervals_have_the_distribution_of_the_copula():

@@ -18,7 +18,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.sampling.choice import fit_of
 from pellucid.data.sampling.encoding import Encoding, scores, values_at
 from pellucid.data.sampling.held_out import FEW_LEVELS, log_scores
-from pellucid.data.sampling.kernel_ridge import KernelRidge
+from pellucid.data.sampling.kernel_ridge import LANDMARKS, Fitted, KernelRidge
 from pellucid.data.sampling.like_rows import LikeRows, distribution
 from pellucid.data.sampling.location_scale import LocationScale, location_scale
 from pellucid.data.sampling.margin import Margin
@@ -55,9 +55,17 @@ class Column:
         """Few values, each shared by many rows."""
         return self.levels or len(self.margin.values) < 0.7 * len(self.own)
 
+    @property
+    def few(self) -> bool:
+        """Levels, or so few values that each is one."""
+        return self.levels or len(self.margin.values) <= FEW_LEVELS
+
     def without(self, k: int) -> Column:
         """The same, with one column less given."""
-        kept = np.delete(np.arange(len(self.nominal)), k)
+        return self.only(np.delete(np.arange(len(self.nominal)), k))
+
+    def only(self, kept: IntArray) -> Column:
+        """The same, with some of the columns given."""
         return Column(self.own, self.levels, self.given[:, kept], self.nominal[kept], self.other[:, kept], self.weights)
 
 
@@ -82,20 +90,22 @@ class Regression:
     relevance: FloatArray
 
     @classmethod
-    def of(cls, column: Column, generator: np.random.Generator) -> Regression:
+    def of(cls, column: Column, generator: np.random.Generator, landmarks: int = LANDMARKS) -> Regression:
         """Learn what matters from a forest, then prepare the regression."""
         encoding = Encoding.of(column.given, column.nominal, column.weights)
         blocks = encoding.blocks(column.given)
-        target = _levels(column.margin, column.own) if column.levels else distribution(column.own)
+        target = indicators(column) if column.levels else distribution(column.own)
         relevance = np.ones(len(blocks))
         if len(blocks) > 1:
             relevance = LikeRows.of(blocks, target, column.weights, generator, trees=40).relevance()
-        ridge = KernelRidge(blocks, relevance, column.weights, generator)
+        ridge = KernelRidge(blocks, relevance, column.weights, generator, landmarks)
         return cls(column, encoding, blocks, encoding.blocks(column.other), ridge, relevance)
 
 
-def _levels(margin: Margin, codes: FloatArray) -> FloatArray:
-    return np.asarray(margin.places(codes)[:, None] == np.arange(len(margin.values)), dtype=np.float64)
+def indicators(column: Column) -> FloatArray:
+    """Whether each row has each of the column's values."""
+    values = np.arange(len(column.margin.values))
+    return np.asarray(column.margin.places(column.own)[:, None] == values, dtype=np.float64)
 
 
 # -- location, scale, residual of a like row ---------------------------------------------------------
@@ -110,16 +120,16 @@ def by_location_scale(
     column, margin = known.column, known.column.margin
     found = []
     for scale in ("own",) if column.stepped else ("own", "normal"):
-        fit = location_scale(known.ridge, _scaled(margin, scale, column.own))
+        fit = location_scale(known.ridge, scaled(margin, scale, column.own))
         anyone = generator.integers(0, len(column.own), (len(scored), HELD))
-        held = _finish(column, scale, _placed(fit, anyone, scored))
+        held = finished(column, scale, _placed(fit, anyone, scored))
         found.append((fit_of(margin, column.own[scored], held), scale, fit, held))
     if not column.stepped and found[1][2].plain and found[0][0] < found[1][0] + _SHAPED:
         return None
     _, scale, fit, held = max(found, key=lambda entry: entry[0])
     plain = float(log_scores(margin, column.own[scored], held).mean())
     like = LikeRows.of(known.blocks, distribution(fit.e), column.weights, generator)
-    drawn = _finish(column, scale, _placed(fit, like.draw(max(HELD, repeats), generator)))
+    drawn = finished(column, scale, _placed(fit, like.draw(max(HELD, repeats), generator)))
     shaped = float(log_scores(margin, column.own[scored], drawn[scored][:, :HELD]).mean())
     if shaped > plain:
         held = drawn[scored][:, :HELD]
@@ -127,7 +137,7 @@ def by_location_scale(
     if len(others):
         location, spread = fit.at(known.ridge, known.others)
         rows = like.draw(repeats, generator, known.others)
-        others = _finish(column, scale, location[:, None] + spread[:, None] * fit.within[rows])
+        others = finished(column, scale, location[:, None] + spread[:, None] * fit.within[rows])
     return Drawn(drawn, others, held), shaped - plain
 
 
@@ -140,7 +150,7 @@ def _placed(fit: LocationScale, members: IntArray, rows: IntArray | None = None)
     return np.asarray(fit.location.loo[chosen, None] + size * residual)
 
 
-def _finish(column: Column, scale: str, drawn: FloatArray) -> FloatArray:
+def finished(column: Column, scale: str, drawn: FloatArray) -> FloatArray:
     """Values of the column: none beyond those that occur, and of a column with few values one of them."""
     margin = column.margin
     if scale == "normal":
@@ -237,20 +247,39 @@ def _likelihood(
     )
     known = Regression.of(turned, generator)
     margin = turned.margin
-    fits = [(scale, location_scale(known.ridge, _scaled(margin, scale, turned.own))) for scale in ("own", "normal")]
-    scale, fit = max(fits, key=lambda pair: pair[1].normal_score() + _jacobian(margin, pair[0], turned.own))
-    density, last = _Density.of(fit.e, _WIDTHS["other"]), len(known.blocks) - 1
+    scale, fit = scale_of(known)
+    density, last = _Density.of(fit.within, _WIDTHS["other"]), len(known.blocks) - 1
     at = known.encoding.block(last, grid)
 
     def likely(blocks: list[FloatArray] | None, codes: FloatArray) -> FloatArray:
         location, spread = fit.along(known.ridge, last, at, blocks)
-        return density((_scaled(margin, scale, codes)[:, None] - location) / spread) / spread
+        return density((scaled(margin, scale, codes)[:, None] - location) / spread) / spread
 
     others = likely(known.others, column.other[:, k]) if len(column.other) else np.empty((0, len(grid)))
     return likely(None, turned.own), others
 
 
-def _scaled(margin: Margin, scale: str, codes: FloatArray) -> FloatArray:
+def scale_of(known: Regression) -> tuple[str, LocationScale]:
+    """The scale on which a number fits better, and the fit."""
+    column, margin = known.column, known.column.margin
+    scales = ("own",) if column.stepped else ("own", "normal")
+    fits = [(scale, location_scale(known.ridge, scaled(margin, scale, column.own))) for scale in scales]
+    return max(fits, key=lambda pair: pair[1].normal_score() + _jacobian(margin, pair[0], column.own))
+
+
+def held_out(known: Regression, scored: IntArray, generator: np.random.Generator) -> FloatArray:
+    """Draws ``(scored rows, HELD)`` by the regression alone, each row by the others."""
+    column = known.column
+    if column.few:
+        fit, power = level_fit(known)
+        return column.margin.values[_picked(sharpened(fit.loo[scored], power), HELD, generator)]
+    scale, found = scale_of(known)
+    anyone = generator.integers(0, len(column.own), (len(scored), HELD))
+    return finished(column, scale, _placed(found, anyone, scored))
+
+
+def scaled(margin: Margin, scale: str, codes: FloatArray) -> FloatArray:
+    """The codes, or their normal scores."""
     return codes if scale == "own" else scores(margin, codes)
 
 
@@ -293,15 +322,20 @@ def by_probability(known: Regression, scored: IntArray, repeats: int, generator:
 
 def _probabilities(known: Regression) -> tuple[FloatArray, FloatArray]:
     """Of each level, for learning rows (by the others) and other rows."""
-    column = known.column
-    indicators = _levels(column.margin, column.own)
-    fit = known.ridge.fit(indicators)
-    own = indicators.astype(np.bool_)
-    best = max(_SHARPER, key=lambda power: column.weights @ np.log(_sharpened(fit.loo, power)[own]))
-    others = known.ridge.predict(fit, known.others) if len(column.other) else np.empty((0, indicators.shape[1]))
-    return _sharpened(fit.loo, best), _sharpened(others, best)
+    fit, best = level_fit(known)
+    others = known.ridge.predict(fit, known.others) if len(known.column.other) else np.empty((0, fit.loo.shape[1]))
+    return sharpened(fit.loo, best), sharpened(others, best)
 
 
-def _sharpened(estimate: FloatArray, power: float) -> FloatArray:
+def level_fit(known: Regression) -> tuple[Fitted, float]:
+    """The regression of the levels, and how much to sharpen it."""
+    own = indicators(known.column)
+    fit, counts = known.ridge.fit(own), own.astype(np.bool_)
+    best = max(_SHARPER, key=lambda power: known.column.weights @ np.log(sharpened(fit.loo, power)[counts]))
+    return fit, best
+
+
+def sharpened(estimate: FloatArray, power: float) -> FloatArray:
+    """Shares of levels from their regression."""
     shares = np.clip(estimate, _LEAST_SHARE, 1.0) ** power
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

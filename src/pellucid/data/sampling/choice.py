@@ -34,8 +34,16 @@ def fit_of(margin: Margin, own: FloatArray, drawn: FloatArray) -> float:
     return score - 0.5 * float(np.log(max(error, 1e-300)))
 
 
-def choose(margin: Margin, own: FloatArray, held: Mapping[str, FloatArray]) -> Choice:
-    """Of draws ``(rows, draws)`` by several estimators, the first of which is kept unless clearly beaten.
+def choose(
+    margin: Margin,
+    own: FloatArray,
+    held: Mapping[str, FloatArray],
+    *,
+    least: float = _LEAST_GAIN,
+    clearly: float = _CLEARLY,
+) -> Choice:
+    """Of draws ``(rows, draws)`` by several estimators, the first of which is kept unless beaten by the ``least`` gain
+    and ``clearly`` (in standard errors).
 
     Of numbers the squared error of the draws' mean counts as well: half the logarithm of its mean, which is its share
     in the log score of a normal law and cares for what happens far out.
@@ -49,6 +57,6 @@ def choose(margin: Margin, own: FloatArray, held: Mapping[str, FloatArray]) -> C
         lines = {name: score[name] - 0.5 * error[name] / size for name in held}
     best = max(total, key=lambda name: total[name])
     gain, better = total[best] - total[first], lines[best] - lines[first]
-    if better.mean() < _CLEARLY * better.std() / np.sqrt(len(own)) or gain < _LEAST_GAIN:
+    if better.mean() < clearly * better.std() / np.sqrt(len(own)) or gain < least:
         best, gain = first, 0.0
     return Choice(best, gain)

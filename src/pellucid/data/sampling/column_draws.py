@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,57 +16,18 @@ from pellucid.data.sampling.candidates import (
     by_inverse,
     by_location_scale,
     by_probability,
-    picked,
 )
 from pellucid.data.sampling.choice import Choice, choose
-from pellucid.data.sampling.copula import Copula
-from pellucid.data.sampling.margin import Margin, count_rows
+from pellucid.data.sampling.margin import Margin
 from pellucid.data.sampling.missed import Missed, missed
-from pellucid.data.sampling.neighbours import Neighbours
+from pellucid.data.sampling.plain_draws import Draw, Known, by_copula, by_neighbours, varies
+from pellucid.data.sampling.structure import Structure
 
 _FEWEST_LEARNED = 40  # rows from which curves are learned
-_FOLDS = 5
 _SCORED = 500  # rows
 _SHAPED = 0.02  # log score that like rows' residuals gain over any rows', from which Bayes' rule is tried
+_PARTICLES = 128
 _LARGE = 0.12  # association that is missed, from which Bayes' rule is tried
-_ASSOCIATED = 0.15  # columns below it are not looked at for near rows
-_REFERENCE = 1500  # rows from which a near one is picked
-_FEWEST_NEAR = 5.0  # rows to pick from
-_AT_ONCE = 200  # rows that are compared with the reference at a time
-
-Draw = Callable[[IntArray, int], FloatArray]  # rows, and how many for each: (rows, draws, members)
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """The rows that are learned from: their codes, which columns are categories, how much rows count, how strongly
-    columns are associated, the place of each column among their names, and the rows in a random order.
-    """
-
-    codes: FloatArray
-    nominal: BoolArray
-    weights: FloatArray
-    strength: FloatArray
-    places: IntArray
-    shuffled: IntArray
-    _copulas: dict[tuple[bytes, bytes, int], Copula] = field(default_factory=dict, init=False)
-
-    def folds(self, learned: IntArray) -> IntArray:
-        """The fold of each row, the same whichever column is drawn; of rows that are not learned from, one more."""
-        fold = np.full(len(self.codes), _FOLDS)
-        order = self.shuffled[np.isin(self.shuffled, learned)]
-        fold[order] = np.arange(len(order)) % min(_FOLDS, len(order))
-        return fold
-
-    def copula(self, columns: IntArray, learned: IntArray, fold: IntArray, without: int) -> Copula:
-        """Learned without one of the folds; one serves for all columns that are drawn given the others."""
-        key = columns.tobytes(), learned.tobytes(), without
-        if key not in self._copulas:
-            kept = learned[fold[learned] != without] if len(learned) > 1 else learned
-            self._copulas[key] = Copula.of_columns(
-                list(self.codes[kept][:, columns].T), self.nominal[columns], self.weights[kept]
-            )
-        return self._copulas[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +49,19 @@ def drawn_column(
     asked: IntArray,
     repeats: int,
     generator: np.random.Generator,
+    structure: Structure,
 ) -> DrawnColumn:
-    """Draws of some columns for the asked rows."""
+    """Draws of some columns for the asked rows; ``structure`` is that of all columns, for several members."""
     own, many = known.codes[:, list(members)], repeats + HELD
     counts = known.weights > 0
     there = counts if len(members) > 1 or known.nominal[members[0]] else counts & ~np.isnan(own[:, 0])
     missing = None
     if counts.any() and (there != counts).any() and there.any():
         missing = _missing(known, members[0], given, asked, many, generator)
-    drawn, choice, left = _drawn(known, members, given, there, asked, many, generator)
+    if len(members) > 1 and structure.concerns(members):
+        drawn, choice, left = _together(known, members, given, structure, asked, many, generator)
+    else:
+        drawn, choice, left = _drawn(known, members, given, there, asked, many, generator)
     if missing is not None:
         drawn = np.where(missing[..., None], np.nan, drawn)
     likely, drawn = drawn[:, repeats:], np.moveaxis(drawn, 1, 0)[:repeats]
@@ -120,13 +85,17 @@ def donors(own: FloatArray, drawn: Sequence[FloatArray]) -> IntArray:
 
 def _place(value: FloatArray, likely: FloatArray, generator: np.random.Generator) -> FloatArray:
     """The place, from 0 to 1, of each row's value ``(rows, members)`` among what is likely for it ``(rows, draws,
-    members)``; between equal ones by chance, of several members the mean.
+    members)``; between equal ones by chance. Several members by the mean of their places, among such means of what is
+    likely.
     """
-    value = np.where(np.isnan(value), np.inf, value)[:, None]
-    likely = np.where(np.isnan(likely), np.inf, likely)
-    below, equal = (likely < value).sum(axis=1), (likely == value).sum(axis=1)
+    value, likely = (np.where(np.isnan(part), np.inf, part) for part in (value, likely))
+    if value.shape[1] > 1:
+        among = np.concatenate([value[:, None], likely], axis=1)
+        means = np.argsort(np.argsort(among, axis=1, kind="stable"), axis=1, kind="stable").mean(axis=2, keepdims=True)
+        value, likely = means[:, 0], means[:, 1:]
+    below, equal = (likely < value[:, None]).sum(axis=1), (likely == value[:, None]).sum(axis=1)
     place = below + generator.random(below.shape) * (equal + 1)
-    return np.asarray(place.mean(axis=1) / (likely.shape[1] + 1))
+    return np.asarray(place[:, 0] / (likely.shape[1] + 1))
 
 
 def _missing(
@@ -153,25 +122,53 @@ def _drawn(
     learned = np.flatnonzero(there)
     if not len(learned):
         return np.repeat(known.codes[asked][:, None, list(members)], repeats, axis=1), Choice("own", 0.0), Missed()
-    given = np.array([k for k in given if _varies(known.codes[learned, k])], dtype=np.intp)
+    given = np.array([k for k in given if varies(known.codes[learned, k])], dtype=np.intp)
     mixed = bool(known.nominal[[*given, *members]].any() or np.isnan(known.codes[learned][:, given]).any())
     scored = learned[np.unique(np.linspace(0, len(learned) - 1, _SCORED).round().astype(np.intp))]
-    ways: dict[str, Draw] = {"copula": _by_copula(known, members, given, learned, generator)}
+    ways: dict[str, Draw] = {"copula": by_copula(known, members, given, learned, generator)}
     if mixed and len(given):
-        ways["neighbours"] = _by_neighbours(known, members, given, learned, generator)
+        ways["neighbours"] = by_neighbours(known, members, given, learned, generator)
     held = {name: draw(scored, HELD) for name, draw in ways.items()}
     curved: _Curved | None = None
-    single = len(members) == 1 and _varies(known.codes[learned, members[0]])
+    single = len(members) == 1 and varies(known.codes[learned, members[0]])
     if single and len(given) and len(learned) >= _FEWEST_LEARNED:
         curved = _Curved.of(known, members[0], given, learned, scored, asked, repeats, generator)
         curved.add(curved.usual(), held, ways)
     choice = _chosen(known, members, learned, scored, held)
     left = _missed(known, members, given, scored, held[choice.name], generator)
-    if curved is not None and left.association > _LARGE and "inverse" not in held:
+    tried = left.association > _LARGE or choice.name == "kernel ridge"
+    if curved is not None and tried and "inverse" not in held:
         curved.add({"inverse": curved.inverse()}, held, ways)
         choice = _chosen(known, members, learned, scored, held)
         left = _missed(known, members, given, scored, held[choice.name], generator)
     return ways[choice.name](asked, repeats), choice, left
+
+
+def _together(
+    known: Known,
+    members: tuple[int, ...],
+    given: IntArray,
+    structure: Structure,
+    asked: IntArray,
+    repeats: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, Choice, Missed]:
+    """Draws ``(asked rows, repeats, members)`` from the distribution of all columns, each row's learned without its
+    fifth of the rows.
+    """
+    learned = np.flatnonzero(known.weights > 0)
+    fold, told = known.folds(learned), ~np.isin(np.arange(len(known.nominal)), members)
+    seed = int(generator.integers(2**62))
+    scored = learned[np.unique(np.linspace(0, len(learned) - 1, _SCORED).round().astype(np.intp))]
+    rows = np.union1d(asked, scored)
+    drawn = np.empty((len(rows), repeats, len(members)))
+    for f in np.unique(fold[rows]):
+        some = np.flatnonzero(fold[rows] == f)
+        joint = structure.learned(replace(known, weights=np.where(fold == f, 0.0, known.weights)), seed)
+        uniforms = generator.random((_PARTICLES, len(some), joint.uniforms))
+        drawn[some] = joint.draw(known.codes[rows[some]], told, repeats, uniforms).codes[..., list(members)]
+    left = _missed(known, members, given, scored, drawn[np.searchsorted(rows, scored)][:, :HELD], generator)
+    return drawn[np.searchsorted(rows, asked)], Choice("curves", max(structure.gain)), left
 
 
 def _missed(
@@ -186,10 +183,6 @@ def _missed(
     share = _place(known.codes[scored][:, list(members)], held, generator)
     found = missed(share, known.codes[scored][:, given], known.nominal[given], known.weights[scored], generator)
     return Missed(found.association, int(given[found.column])) if found.column >= 0 else found
-
-
-def _varies(codes: FloatArray) -> bool:
-    return bool(((codes != codes[0]) & ~(np.isnan(codes) & np.isnan(codes[0]))).any())
 
 
 def _chosen(
@@ -272,55 +265,6 @@ def _looked_up(drawn: Drawn, learned: IntArray, others: IntArray) -> Draw:
         found = np.empty((len(rows), n, 1))
         found[among, :, 0] = drawn.rows[np.searchsorted(learned, rows[among]), :n]
         found[~among, :, 0] = drawn.others[np.searchsorted(others, rows[~among]), :n]
-        return found
-
-    return draw
-
-
-def _by_copula(
-    known: Known, members: tuple[int, ...], given: IntArray, learned: IntArray, generator: np.random.Generator
-) -> Draw:
-    """Gaussian copulas, each learned without a fifth of the rows and asked about that."""
-    columns = np.array([*members, *given], dtype=np.intp)
-    columns = columns[np.argsort(known.places[columns])]
-    own = [int(np.flatnonzero(columns == j)[0]) for j in members]
-    fold, told = known.folds(learned), ~np.isin(columns, members)[None]
-
-    def draw(rows: IntArray, n: int) -> FloatArray:
-        found = np.empty((len(rows), n, len(members)))
-        for f in np.unique(fold[rows]):
-            some = np.flatnonzero(fold[rows] == f)
-            copula = known.copula(columns, learned, fold, int(f))
-            drawn = copula.draw_each(known.codes[rows[some]][:, columns], told, n, generator)[0]
-            found[some] = np.moveaxis(drawn[..., own], 0, 1)
-        return found
-
-    return draw
-
-
-def _by_neighbours(
-    known: Known, members: tuple[int, ...], given: IntArray, learned: IntArray, generator: np.random.Generator
-) -> Draw:
-    """Rows that are near in the associated columns."""
-    columns = np.array([*members, *given], dtype=np.intp)
-    kept = learned
-    if len(kept) > _REFERENCE:
-        kept = np.sort(generator.choice(kept, _REFERENCE, replace=False))
-    weights = known.weights[kept]
-    # Narrow, because one value is drawn and no mean taken; it widens where fewer than a few rows are near.
-    width = float(count_rows(weights) ** (-1 / 3) / np.sqrt(12))
-    near = Neighbours.of_columns(
-        known.codes[kept][:, columns].T, known.nominal[columns], weights, width=width, least=_FEWEST_NEAR
-    )
-    told = (known.strength[list(members)][:, columns].max(axis=0) >= _ASSOCIATED) & ~np.isin(columns, members)
-
-    def draw(rows: IntArray, n: int) -> FloatArray:
-        marks = generator.random((len(rows), n))
-        found = np.empty((len(rows), n, len(members)))
-        for start in range(0, len(rows), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            weights = near.weights_each(known.codes[rows[some]][:, columns], told, own=False)
-            found[some] = known.codes[kept[picked(weights, marks[some])]][:, :, list(members)]
         return found
 
     return draw

@@ -5,24 +5,25 @@ associated with the drawn one, where there are categories or missing values (Str
 alone: what is not associated says nothing and makes near rows rare); and those of `pellucid.data.sampling.candidates`,
 which see curves. The best by held-out log score is used, the copula unless it is clearly beaten
 (`pellucid.data.sampling.choice`). In a wide table only the columns most associated with the drawn ones are given.
+Several columns at once are drawn from the distribution of all columns together (`pellucid.data.sampling.joint`) where
+curves show, which is also what any set of columns is drawn from given any other (`joint_of`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
 from pellucid.data.grid import snap
-from pellucid.data.sampling.column_draws import DrawnColumn, Known, drawn_column
-from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.column_draws import DrawnColumn, drawn_column
+from pellucid.data.sampling.joint import Joint
 from pellucid.data.sampling.margin import nominal_features
-from pellucid.data.sampling.neighbours import Neighbours
-from pellucid.data.sampling.normal_scores import POINT, step_by_step
+from pellucid.data.sampling.plain_draws import Known
+from pellucid.data.sampling.structure import MOST_COLUMNS, Structure
 from pellucid.data.table import Data
 
 Columns = tuple[int, ...]
@@ -30,8 +31,6 @@ _TOGETHER = 40  # columns that one estimator holds; a wider table gets one for e
 _GIVEN = 15  # other columns given to a player of a wide table
 _LOOKED_AT = 1000  # rows, for dependence without a trend
 _LEARNED = 2000  # rows to learn from, where fewer are asked about
-_NEIGHBOURHOOD = 2_000  # rows among which neighbours are looked for
-_CANDIDATES = 8  # of which one is picked where a value is known to lie in an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +59,15 @@ def conditional_draws(
     Columns are taken in the order of their names, so that the numbers drawn do not depend on the order of the table.
     Values are such as the column can hold: whole numbers, whole days.
     """
-    strength = np.maximum(np.abs(rank_association(data, _LOOKED_AT)), _without_trend(data))
+    strength = _strength(data)
     learned = rows if len(rows) >= _LEARNED else np.union1d(rows, data.spread(_LEARNED))
     codes = np.stack([data.codes(j)[learned] for j in range(len(data.schema.features))], axis=1)
     asked = np.searchsorted(learned, rows)
     seed = int(generators[0].integers(2**62))
     shuffled = np.random.default_rng([seed, len(players)]).permutation(len(learned))
     known = Known(codes, nominal_features(data), data.weights[learned], strength, _by_name(data), shuffled)
+    together = any(len(members) > 1 for members in players.values())
+    structure = Structure.of(known, seed) if together else Structure()
     drawn = {
         name: drawn_column(
             known,
@@ -75,10 +76,39 @@ def conditional_draws(
             asked,
             repeats,
             np.random.default_rng([seed, place]),
+            structure,
         )
         for place, name in enumerate(sorted(players))
     }
     return Draws({name: _snapped(data, players[name], drawn[name]) for name in players}, strength)
+
+
+def joint_of(
+    data: Data, structure: Structure | None = None, *, places: IntArray | None = None
+) -> tuple[Structure, Joint | None]:
+    """The distribution of all columns together, of a known structure or of the one that shows; None where a copula or
+    near rows do as well.
+
+    Columns are taken in the order of their ``places``, those among their names if None.
+    """
+    rows = np.flatnonzero(data.weights > 0)
+    codes = np.stack([data.codes(j)[rows] for j in range(len(data.schema.features))], axis=1)
+    shuffled = np.random.default_rng(len(rows)).permutation(len(rows))
+    narrow = codes.shape[1] <= MOST_COLUMNS
+    strength = _strength(data) if narrow and structure is None else np.empty((0, 0))
+    places = _by_name(data) if places is None else places
+    known = Known(codes, nominal_features(data), data.weights[rows], strength, places, shuffled)
+    found = Structure.of(known, 0) if structure is None else structure
+    return found, found.learned(known, 0) if found.after else None
+
+
+def held(data: Data, codes: FloatArray) -> FloatArray:
+    """Codes ``(rows, columns)`` as values that the columns can hold: whole numbers, whole days."""
+    return np.stack([snap(feature, codes[:, j]) for j, feature in enumerate(data.schema.features)], axis=1)
+
+
+def _strength(data: Data) -> FloatArray:
+    return np.maximum(np.abs(rank_association(data, _LOOKED_AT)), _without_trend(data))
 
 
 def _snapped(data: Data, members: Columns, drawn: DrawnColumn) -> DrawnColumn:
@@ -118,108 +148,3 @@ def _given(data: Data, members: Columns, strength: FloatArray) -> IntArray:
         most = strength[list(members)].max(axis=0)
         others = others[np.lexsort((names[others], -most[others]))][:_GIVEN]
     return np.asarray(others[np.argsort(names[others], kind="stable")])
-
-
-def _numbers(data: Data) -> bool:
-    """No categories, nothing missing."""
-    columns = range(len(data.schema.features))
-    return not nominal_features(data).any() and not any(np.isnan(data.codes(j)).any() for j in columns)
-
-
-# -- one draw of the unknown features for each of many rows and coalitions -------------------------
-#
-# One draw of the unknown features for each of many rows and coalitions, given the known ones.
-#
-# The estimators are those of `pellucid.data.sampling.neighbours`, for many rows with one draw each instead of one row
-# with many. All coalitions of a row use the same random numbers, so that their differences are not noise. Known
-# features keep the row's own values.
-
-
-class Draw(Protocol):
-    """Draws of unknown features."""
-
-    name: str
-    walks: int  # that are followed unless the caller says otherwise
-
-    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
-        """Codes ``(rows, coalitions, features)`` for rows ``(rows, features)`` of which ``known`` is kept."""
-        ...
-
-
-class CopulaDraw:
-    """A Gaussian copula: normal scores given those of the known features."""
-
-    name = "copula"
-    walks = 10_000
-
-    def __init__(self, data: Data) -> None:
-        self._copula = Copula.of(data)
-
-    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
-        from scipy.special import ndtr
-
-        w, m, q = known.shape
-        sides = [margin.intervals(column) for margin, column in zip(self._copula.margins, rows.T, strict=True)]
-        low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
-        uniforms, marks = generator.random((w, _CANDIDATES, q)), generator.random((w,))
-        of_row = np.repeat(np.arange(w), m)
-        scores = scores_given(
-            self._copula.correlation,
-            low[of_row],
-            high[of_row],
-            known.reshape(w * m, q),
-            uniforms[of_row],
-            marks[of_row],
-        )
-        drawn = self._copula.rows(ndtr(scores)).reshape(w, m, q)
-        return np.where(known, rows[:, None], drawn)
-
-
-def scores_given(
-    correlation: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    known: BoolArray,
-    uniforms: FloatArray,
-    marks: FloatArray,
-) -> FloatArray:
-    """Normal scores ``(lines, q)`` of which the ``known`` ones lie between the shares ``low`` and ``high`` of each
-    line.
-
-    Of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is picked at its ``marks`` by what
-    the intervals say.
-    """
-    if not (known & (high - low > POINT)).any():
-        uniforms = uniforms[:, :1]
-    steps = step_by_step(correlation, low, high, known, uniforms)
-    weight = np.cumsum(np.exp(steps.log_weight - steps.log_weight.max(axis=1, keepdims=True)), axis=1)
-    picked = np.minimum((weight <= weight[:, -1:] * marks[:, None]).sum(axis=1), weight.shape[1] - 1)
-    best = np.take_along_axis(steps.e, picked[:, None, None], axis=1)
-    return steps.scores(best)[:, 0]
-
-
-class NeighbourDraw:
-    """Reference rows, each picked as often as it is near in the known features."""
-
-    name = "neighbours"
-    walks = 2_000
-
-    def __init__(self, data: Data, generator: np.random.Generator) -> None:
-        if len(data) > _NEIGHBOURHOOD:
-            data = data.take(np.sort(generator.choice(len(data), _NEIGHBOURHOOD, replace=False)))
-        self._neighbours = Neighbours.of(data)
-        self._codes = np.stack([data.codes(j) for j in range(len(data.schema.features))], axis=1)
-
-    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
-        marks = generator.random(len(rows))
-        return np.stack([self._one(row, k, mark) for row, k, mark in zip(rows, known, marks, strict=True)])
-
-    def _one(self, row: FloatArray, known: BoolArray, mark: float) -> FloatArray:
-        upper = np.cumsum(self._neighbours.weights(row, known, own=False), axis=1)
-        picked = (upper <= mark * upper[:, -1:]).sum(axis=1)
-        return np.where(known, row, self._codes[np.minimum(picked, len(self._codes) - 1)])
-
-
-def draws_for(data: Data, generator: np.random.Generator) -> Draw:
-    """A copula where all features are numbers and none is missing, else neighbours."""
-    return CopulaDraw(data) if _numbers(data) else NeighbourDraw(data, generator)

@@ -102,7 +102,7 @@ class Copula:
         """
         row, known = np.asarray(row, dtype=np.float64), np.asarray(known, dtype=np.bool_)
         check_known(row, known, self.n_features)
-        uniforms = _spread_evenly(n, len(self.margins), generator)
+        uniforms = spread_evenly(n, len(self.margins), generator)
         block = max(1, at_once // max(1, n * len(self.margins)))
         some = [known[i : i + block] for i in range(0, len(known), block)]
         parts = [self._draw(row[None], part, np.broadcast_to(uniforms, (len(part), *uniforms.shape))) for part in some]
@@ -110,11 +110,16 @@ class Copula:
 
     def draw_each(self, rows: FloatArray, known: BoolArray, n: int, generator: np.random.Generator) -> FloatArray:
         """As `draw`, for each of many rows: ``(m, n, rows, p)``; faster where every value is known to a point."""
+        uniforms = np.stack([spread_evenly(n, len(self.margins), generator) for _ in rows], axis=1)
+        return self.draw_by(rows, known, uniforms)
+
+    def draw_by(self, rows: FloatArray, known: BoolArray, uniforms: FloatArray) -> FloatArray:
+        """As `draw_each`, by the ``uniforms`` ``(n, rows, scores)``: those of a score decide about its feature."""
         sides = [m.intervals(column) for m, column in zip(self.margins, rows.T, strict=False)]
         low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         silent = (high - low >= 1.0).all(axis=0)  # constants say nothing
         plain = ((high - low <= POINT) | silent).all(axis=1) & (not self.gaps)
-        uniforms = np.stack([_spread_evenly(n, len(self.margins), generator) for _ in rows], axis=1)
+        n = len(uniforms)
         drawn = np.empty((len(known), n, *rows.shape))
         rest = np.flatnonzero(~plain)
         block = max(1, _BLOCK // max(1, n * len(self.margins)))
@@ -175,7 +180,7 @@ class Copula:
         return np.stack(values[: self.n_features], axis=-1)
 
 
-def _spread_evenly(n: int, width: int, generator: np.random.Generator) -> FloatArray:
+def spread_evenly(n: int, width: int, generator: np.random.Generator) -> FloatArray:
     """Uniform numbers ``(n, width)``, in each column one in each n-th part of the unit interval."""
     parts = generator.permuted(np.tile(np.arange(n), (width, 1)), axis=1).T
     return np.asarray((parts + generator.random((n, width))) / max(n, 1))

@@ -24,7 +24,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 
-_LANDMARKS = 250
+LANDMARKS = 250
 _WIDTHS = (0.7, 1.5)
 _PENALTIES = 10.0 ** np.arange(-6.5, 1.6, 0.5)
 _MOST_LEVERAGE = 0.95
@@ -63,12 +63,17 @@ class KernelRidge:
     """Learning rows as blocks of columns, ready for any number of targets."""
 
     def __init__(
-        self, blocks: list[FloatArray], relevance: FloatArray, weights: FloatArray, generator: np.random.Generator
+        self,
+        blocks: list[FloatArray],
+        relevance: FloatArray,
+        weights: FloatArray,
+        generator: np.random.Generator,
+        landmarks: int = LANDMARKS,
     ) -> None:
         n = len(weights)
         self._blocks, self._relevance = blocks, relevance
         self._weights = weights / weights.mean()
-        chosen = np.sort(generator.permutation(n)[:_LANDMARKS])
+        chosen = np.sort(generator.permutation(n)[:landmarks])
         self._landmarks = [block[chosen] for block in blocks]
         linear = np.hstack(blocks)
         self._centre = self._mean(linear)
@@ -140,11 +145,23 @@ class KernelRidge:
         """Predictions ``(rows, targets)`` for other rows."""
         if fitted.coefficients is None:
             return np.repeat(fitted.mean[None], len(blocks[0]), axis=0)
-        parts = [(np.hstack(blocks) - self._centre) * self._scale]
+        linear = (np.hstack(blocks) - self._centre) * self._scale
+        step = linear.shape[1]
+        total = linear @ fitted.coefficients[:step] + fitted.mean
         for kind, width, weight in self.recipes[fitted.name]:
             A, centre, scale = self._maps[kind, width]
-            parts.append(weight * scale * (self._kernel((kind, width), blocks) @ A - centre))
-        return np.asarray(np.hstack(parts) @ fitted.coefficients + fitted.mean)
+            part = weight * scale * fitted.coefficients[step : step + len(centre)]
+            step += len(centre)
+            total += self._weighed((kind, width), blocks, A @ part) - centre @ part
+        return np.asarray(total)
+
+    def _weighed(self, key: tuple[str, float], blocks: list[FloatArray], at_landmarks: FloatArray) -> FloatArray:
+        """The kernel times numbers at the landmarks ``(M, targets)``; of the quadratic one the polynomial it is."""
+        if key[0] != "quadratic":
+            return np.asarray(self._kernel(key, blocks) @ at_landmarks)
+        Z, M = np.hstack(blocks), _relevant(self._landmarks, self._relevance)
+        squares = [((Z @ ((M.T * of_target) @ M)) * Z).sum(axis=1) for of_target in at_landmarks.T]
+        return np.asarray(at_landmarks.sum(axis=0) + 2.0 * Z @ (M.T @ at_landmarks) + np.stack(squares, axis=1))
 
     def along(self, fitted: Fitted, k: int, grid: FloatArray, blocks: list[FloatArray] | None = None) -> FloatArray:
         """Predictions ``(rows, grid)`` of a single target with block ``k`` set to each line of a grid: for the learning
@@ -231,9 +248,9 @@ def _kernel(
     shape: tuple[int, int],
 ) -> FloatArray:
     """Kernel values ``(rows, landmarks)``."""
-    pairs = list(zip(blocks, landmarks, relevance, strict=True))
     if kind == "quadratic":
-        return np.asarray(np.square(1.0 + sum((_inner(b, m, r) for b, m, r in pairs), np.zeros(shape))))
+        return np.asarray(np.square(1.0 + np.hstack(blocks) @ _relevant(landmarks, relevance).T))
+    pairs = list(zip(blocks, landmarks, relevance, strict=True))
     near = (np.exp(_distance(b, m) * (-(r if kind == "joint" else 1.0) / (2 * width * width))) for b, m, r in pairs)
     total = np.zeros(shape) if kind == "additive" else np.ones(shape)
     for k, r in zip(near, relevance, strict=True):
@@ -242,6 +259,11 @@ def _kernel(
         else:
             total *= k if kind == "joint" else 1.0 + 2.0 * r * k
     return total
+
+
+def _relevant(blocks: list[FloatArray], relevance: FloatArray) -> FloatArray:
+    """Blocks side by side, times their relevance."""
+    return np.hstack([r * block for block, r in zip(blocks, relevance, strict=True)])
 
 
 def _distance(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from pellucid.checks import one_of
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.games import Game
-from pellucid.games.conditional import ConditionalGame
+from pellucid.games.conditional import ConditionalGame, joint_distribution
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
@@ -162,7 +162,7 @@ def _read(request: Request) -> TreeRows | SumRows | Asked:
     """What the contributions are read from, of what may answer the request; an error where nothing else can."""
     predictor, method, game = request.predictor, request.method, request.game
     every = request.effort.sparse is None
-    drawn = game == "conditional" and request.conditional != "auto" and method == "auto"
+    drawn = game == "conditional" and method == "auto" and (request.conditional != "auto" or _curved(request))
     found = read(
         request.run,
         predictor,
@@ -186,6 +186,12 @@ def _read(request: Request) -> TreeRows | SumRows | Asked:
             f"method='linear' needs a sum of one term per feature, but {found.sums.reason}; use method='auto'{scale}."
         )
     return found
+
+
+def _curved(request: Request) -> bool:
+    """Whether columns follow each other along curves, which the closed form of the conditional game does not know."""
+    reference = background_rows(request.data, request.background, request.run, most=_REFERENCE)
+    return joint_distribution(reference, request.run) is not None
 
 
 def _serves(request: Request, found: TreeRows) -> bool:

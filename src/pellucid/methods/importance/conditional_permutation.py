@@ -21,9 +21,11 @@ When it misleads:
    none. Read such features as a group;
 2. the distribution given the others is an estimate. Of a single feature the best of several is taken by its held-out
    score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one, and blurs them
-   (``benchmarks/draws.py`` has 27 settings of known truth). For a group the copula knows monotone dependence only, and
-   near rows are not always near. What is missed is left as importance (caveat "draws-miss"), and no part of the
-   interval;
+   (``benchmarks/draws.py`` has 27 settings of known truth). Groups are drawn along curves where these show clearly
+   (`pellucid.data.sampling.structure`), else by a copula, which knows monotone dependence only, or from near rows. What
+   is missed is left as importance (caveat "draws-miss"), and no part of the interval. Where ten rows have much of the
+   importance (``settings["carried"]``, caveat "few-carry-all"), the tails decide, of which draws know least: no value
+   beyond those that occur is drawn;
 3. on training data, as permutation importance.
 
 Cost. Rows (at most 5,000, fewer in a table of many columns) times repeats for each feature.
@@ -66,6 +68,7 @@ def conditional_permutation(request: Request) -> Importance:
     before = Before.of(Setting.of(predictor, data, q.loss, asked.itself()), q.compare)
     setting, tables = before.setting, zip(players, asked.tables(partial=True), strict=True)
     results = [permuted_losses(before, draws.of[name].donors, table, 1) for name, table in tables]
+    carried = np.array([one.carried for one in results])
     values, errors = np.array([one.value for one in results]), np.array([one.se for one in results])
     return Importance(
         method="conditional",
@@ -90,11 +93,14 @@ def conditional_permutation(request: Request) -> Importance:
                 "conditional": draws.estimator,
                 "gain": {name: one.choice.gain for name, one in draws.of.items()},
                 "missed": {name: one.missed.association for name, one in draws.of.items()},
+                "carried": dict(zip(players, carried.tolist(), strict=True)),
                 "interval": THESE_ROWS if any(one.about == THESE_ROWS for one in results) else POPULATION,
                 "rows": len(data),
             },
             scale="loss",
-            caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
+            caveats=conditional_caveats(
+                predictor, data, run, players=players, draws=draws, values=values, carried=carried
+            ),
         ),
         members=data.schema.members(),
     )

@@ -21,7 +21,7 @@ skewness (`stats.skewed_interval`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -32,6 +32,7 @@ from pellucid.methods.importance.estimation.loss_change import Compare, Setting,
 from pellucid.stats import effective_size, skewed_interval, skewness, weighted_mean
 
 POPULATION, THESE_ROWS = "population", "these rows"
+_FEW = 10  # rows that may carry an importance
 _GROUPS = 20  # of rows that the jackknife leaves out
 
 
@@ -65,6 +66,7 @@ class Permuted:
     """The loss ``mean`` with one player permuted, and its importance: each repeat, standard error, 95% interval.
 
     ``about`` is what the interval is about: the population, or these rows, where only the repeats are known.
+    ``carried`` is the share of the increase that the ten rows with the largest have, NaN where rows have none.
     """
 
     mean: float
@@ -74,6 +76,7 @@ class Permuted:
     low: float
     high: float
     about: str
+    carried: float = np.nan
 
     @classmethod
     def of(cls, before: Before, losses: FloatArray, se: float, skew: float, size: float, about: str) -> Self:
@@ -107,7 +110,8 @@ def permuted_losses(before: Before, donors: IntArray, predictions: Iterable[Floa
             roles.add(influence, donor)
     after = np.array(losses)
     if before.influence is not None and roles.repeats:
-        return _by_influence(before, after, roles.both, roles.chance(pairing))
+        found = _by_influence(before, after, roles.both, roles.chance(pairing))
+        return replace(found, carried=_carried(roles.as_row - before.influence, setting.weights))
     return _by_groups(before, after, np.array(left))
 
 
@@ -147,6 +151,11 @@ class _Roles:
         donor = np.where(self._given > 0, self._sums[1] / np.maximum(self._given, 1e-300), mean)
         return np.asarray(self._sums[0] / self.repeats + donor)
 
+    @property
+    def as_row(self) -> FloatArray:
+        """Mean over repeats of a row's influence as a row."""
+        return np.asarray(self._sums[0] / self.repeats)
+
     def chance(self, pairing: int) -> float:
         """What to add to the variance of `both` to have n times the variance of the importance: what chance adds to
         it, taken off, and the part of c. With one repeat, or weights, nothing: the variance is then too large.
@@ -173,6 +182,13 @@ def _by_influence(before: Before, losses: FloatArray, both: FloatArray, chance: 
     variance = max(spread + chance, spread / 2)
     se = float(np.sqrt(variance / (size - 1)) / scale) if size > 1 else np.nan
     return Permuted.of(before, losses, se, float(skewness(moved, weights)), size, POPULATION)
+
+
+def _carried(increase: FloatArray, weights: FloatArray) -> float:
+    """The share of ten rows in the sum of what rows increase the loss by."""
+    each = np.sort(np.maximum(increase, 0.0) * weights)
+    total = float(each.sum())
+    return float(each[-_FEW:].sum() / total) if total > 0 and len(each) > _FEW else np.nan
 
 
 def _by_groups(before: Before, losses: FloatArray, left: FloatArray) -> Permuted:

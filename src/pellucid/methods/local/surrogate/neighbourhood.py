@@ -5,7 +5,8 @@ Samplers, for numbers (whole ones stay whole, dates stay dates):
 - ``"data"``: each feature takes values of the data, by itself;
 - ``"gaussian"``: N(mean_j, sd_j) at the data's centre of mass, the textbook's choice;
 - ``"around"``: N(x_j, sd_j) around the explained row;
-- ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.sampling.copula`).
+- ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.sampling.copula`), and
+  along curves those that clearly follow others so (`pellucid.data.sampling.joint`).
 
 Categories come by their frequency in the data (in ``"correlated"`` given the other features). A number that the
 row knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
@@ -28,7 +29,9 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data, Feature
 from pellucid.data.grid import snap
+from pellucid.data.sampling.conditional_draws import joint_of
 from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.joint import Joint
 from pellucid.data.sampling.margin import Margin, nominal_features
 from pellucid.runner import Run
 
@@ -52,8 +55,8 @@ class Distributions:
     """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn
     for.
 
-    ``kept`` holds what is the same at every call: the copula, and the last samples that all rows share with the model's
-    answers.
+    ``kept`` holds what is the same at every call: the joint distribution, and the last samples that all rows share with
+    the model's answers.
     """
 
     features: tuple[Feature, ...]
@@ -211,15 +214,19 @@ def _joint(data: Data, known: Distributions, draws: _Draws) -> FloatArray:
     """Correlated features; the symmetric root of the correlation does not depend on their order."""
     from scipy.special import ndtr, ndtri
 
-    if "copula" not in known.kept:
-        known.kept["copula"] = Copula.of(data)
-    copula: Copula = known.kept["copula"]
-    p = len(known.margins)
+    if "joint" not in known.kept:
+        joint = joint_of(data, places=np.argsort(known.order))[1]
+        known.kept["joint"] = Joint.plain(Copula.of(data)) if joint is None else joint
+    joint = known.kept["joint"]
+    copula, p = joint.copula, len(joint.base)
     values, vectors = np.linalg.eigh(copula.correlation[:p, :p])
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     # The order of a category's levels is known but for its direction: the first code comes before the last.
     ends = [np.nan_to_num(margin.values[[0, -1]], nan=np.inf) for margin in copula.margins[:p]]
     direction = np.array([-1.0 if first > last else 1.0 for first, last in ends])
-    scores = np.stack([draws.at(j, ndtri) for j in range(p)], axis=1)
-    together = ndtr((scores * direction) @ root)
-    return np.stack([copula.margins[j].quantile(together[:, j]) for j in range(p)], axis=1)
+    shares = np.stack([draws.at(j, lambda share: share) for j in range(len(known.margins))], axis=1)
+    scores = np.stack([draws.at(j, ndtri) for j in joint.base], axis=1)
+    codes = joint.sample(shares, ndtr((scores * direction) @ root))
+    for link in joint.links:
+        codes[:, link.j] = snap(known.features[link.j], codes[:, link.j])
+    return codes
