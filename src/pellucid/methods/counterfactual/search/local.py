@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.methods.counterfactual.search.expected import AT_ONCE as AT_ONCE_E
+from pellucid.methods.counterfactual.search.expected import Expected
 from pellucid.methods.counterfactual.search.known import OBSERVED, Known
 from pellucid.methods.counterfactual.search.moves import (
     AT_ONCE,
@@ -30,6 +32,8 @@ from pellucid.methods.counterfactual.search.moves import (
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
+TRACE = 0
+WORN, SPARED = 1.6, 120
 STARTS, ENOUGH = 3, 192  # rows of the data to start from; after so many model rows, one will do
 
 
@@ -40,14 +44,9 @@ def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) 
     search.singles()
     search.bracket()
     search.climb()
-    for _ in range(rounds):
-        if not search.combine():
-            break
-    search.exchange()
-    search.sweep()
-    search.build()
-    search.exchange()
-    search.spread(generator)
+    for _ in range(min(rounds, 2)):
+        search.combine()
+    search.expect()
     search.exchange()
     return search.best()
 
@@ -109,6 +108,19 @@ class _Local(Known):
             self.misses += 1
             self.share *= 0.85
         return self.misses < 3
+
+    def expect(self, spared: int = SPARED) -> None:
+        """Rows that are expected to save most, round by round, as long as that is worth a row and some are left."""
+        kernel, chosen_at = None, 1.0
+        while (left := self.problem.left) is None or left > spared:
+            known = self.problem.asked.rows
+            if known > WORN * chosen_at:
+                kernel, chosen_at = None, known
+            expected = Expected(self, kernel)
+            if TRACE: print("   ex", known, self.reach, expected.kernel)
+            if not expected.ask(AT_ONCE_E if left is None else min(AT_ONCE_E, left - spared)):
+                return
+            kernel = expected.kernel
 
     def sweep(self, most: int = 120) -> None:
         """Single changes to every observed number within reach, evenly fewer where they are many: predictions may jump
