@@ -3,12 +3,12 @@
 1. Start from the nearest rows of the data that reach the target, and walk them back.
 2. Ask about single changes within reach of the best answer so far (dense near the row, and at observed values).
 3. Guess which changes do it together, taking effects as additive (`progress`); ask about the cheapest.
-4. Exchange: move any one feature while another change is undone or shortened.
-5. Sweep over the observed values within reach; build on rows that fall short (effects on top of theirs).
-6. Draw a few changes at random within reach, as long as that helps.
+4. Ask about what is expected to save most, a Gaussian process saying what the model likely says (`expected`).
+5. Exchange: move any one feature while another change is undone or shortened.
+6. Sweep over the observed values within reach.
 
-Every step is one call of the model, nothing dearer than the best answer so far is asked, and whatever helps is walked
-back at once. It has no certificate: on the tree models of the tests it is at the optimum in most cases.
+Nothing dearer than the best answer so far is asked, and whatever helps is walked back at once. It has no certificate:
+on the tree models of the tests it is at the optimum in most cases.
 """
 
 from __future__ import annotations
@@ -16,37 +16,31 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.methods.counterfactual.search.expected import AT_ONCE as AT_ONCE_E
 from pellucid.methods.counterfactual.search.expected import Expected
 from pellucid.methods.counterfactual.search.known import OBSERVED, Known
-from pellucid.methods.counterfactual.search.moves import (
-    AT_ONCE,
-    Draws,
-    bracketed,
-    exchanges,
-    on_top,
-    promising,
-    refined,
-    together,
-)
+from pellucid.methods.counterfactual.search.moves import AT_ONCE, bracketed, exchanges, refined, together
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
-TRACE = 0
-WORN, SPARED = 1.6, 120
 STARTS, ENOUGH = 3, 192  # rows of the data to start from; after so many model rows, one will do
+_GUESSES, ROUNDS = 2, 14  # rounds of additive guesses, and of what is expected to save most
+_EXPECTED, _WORN = 40, 1.6  # rows of such a round; times as many rows known as when the kernel was chosen
 
 
-def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) -> FloatArray:
-    """Answers ``(k, features)``, the nearest first; empty where none was found."""
-    generator = problem.run.generator("counterfactuals.local")
-    search = _Local(problem, unlike(problem, STARTS, enough=ENOUGH) if seeds is None else seeds)
+def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = ROUNDS, spared: int = 0) -> FloatArray:
+    """Answers ``(k, features)``, the nearest first; empty where none was found.
+
+    Of a budget, ``spared`` rows are left for other searches where there are answers by then.
+    """
+    search = _Local(problem, unlike(problem, STARTS, enough=ENOUGH) if seeds is None else seeds, spared)
     search.singles()
     search.bracket()
     search.climb()
-    for _ in range(min(rounds, 2)):
+    for _ in range(min(rounds, _GUESSES)):
         search.combine()
-    search.expect()
+    search.expect(rounds)
+    search.exchange()
+    search.sweep()
     search.exchange()
     return search.best()
 
@@ -98,29 +92,25 @@ class _Local(Known):
             moves = self._moves()
             self.ask(np.where(self.problem.changed(moves), moves, start), most=2 * AT_ONCE)
 
-    def combine(self) -> bool:
+    def combine(self) -> None:
         """A round of single changes within reach, and of several changes that should do it together."""
         self.ask(refined(self), most=AT_ONCE // 2)
         self.ask(self._moves(0.25), most=AT_ONCE // 2)
         guesses = [self._moves(), *(together(self, target) for target in self.targets)]
-        better = self.ask(np.concatenate(guesses), most=AT_ONCE)
-        if not better:
-            self.misses += 1
+        if not self.ask(np.concatenate(guesses), most=AT_ONCE):
             self.share *= 0.85
-        return self.misses < 3
 
-    def expect(self, spared: int = SPARED) -> None:
-        """Rows that are expected to save most, round by round, as long as that is worth a row and some are left."""
-        kernel, chosen_at = None, 1.0
-        while (left := self.problem.left) is None or left > spared:
+    def expect(self, rounds: int) -> None:
+        """Rows that are expected to save most, as long as that is worth a row."""
+        kernel, chosen_at = None, 0
+        for _ in range(rounds):
             known = self.problem.asked.rows
-            if known > WORN * chosen_at:
+            if known > _WORN * chosen_at:
                 kernel, chosen_at = None, known
             expected = Expected(self, kernel)
-            if TRACE: print("   ex", known, self.reach, expected.kernel)
-            if not expected.ask(AT_ONCE_E if left is None else min(AT_ONCE_E, left - spared)):
-                return
             kernel = expected.kernel
+            if not expected.ask(_EXPECTED if self.left is None else min(_EXPECTED, self.left)):
+                return
 
     def sweep(self, most: int = 120) -> None:
         """Single changes to every observed number within reach, evenly fewer where they are many: predictions may jump
@@ -136,32 +126,6 @@ class _Local(Known):
             return
         within = self.new(np.concatenate(rows))
         self.ask(within[:: -(-len(within) // most)] if len(within) else within)
-
-    def build(self, bases: int = 4) -> None:
-        """Single changes on top of rows that fall short, the most promising first, and what they should do together."""
-        used: set[bytes] = set()
-        for _ in range(bases):
-            for target in self.targets:
-                base = promising(self, target, used)
-                if base is None:
-                    continue
-                used.add(self.problem.changed(base[None]).tobytes())
-                self.ask(on_top(self, target, base), most=AT_ONCE)
-                self.ask(together(self, target, base), most=AT_ONCE // 2)
-
-    def spread(self, generator: np.random.Generator, rounds: int = 4, size: int = 80, quiet: int = 1) -> None:
-        """Draws of a few changes that share a cost within reach, more often of those that helped (cross-entropy)."""
-        free = np.flatnonzero(self.problem.free)
-        if not len(free):
-            return
-        draws = Draws(self, free)
-        for _ in range(rounds):
-            rows = draws.rows(generator, size, self.reach)
-            better = self.ask(rows)
-            draws.sharpen(rows)
-            quiet -= not better
-            if quiet <= 0:
-                return
 
     def exchange(self, rounds: int = 5, steps: int = 6) -> None:
         """Moves one feature of the best answer while another change is undone or shortened."""

@@ -51,7 +51,11 @@ class Kernel(NamedTuple):
 
     def factor(self, apart: FloatArray) -> FloatArray:
         """That of a feature, for distances between its values."""
-        like = (1 - self.rough) * np.exp(-apart / self.far) + self.rough * np.exp(-apart / _NEAR)
+        return self.weighed(np.exp(-apart / self.far), np.exp(-apart / _NEAR))
+
+    def weighed(self, far: FloatArray, near: FloatArray) -> FloatArray:
+        """The same for likenesses in both senses."""
+        like = (1 - self.rough) * far + self.rough * near
         return np.asarray((1 + self.joint * like) / (1 + self.joint))
 
 
@@ -112,14 +116,20 @@ def choose(axes: list[Axis], rows: IntArray, output: FloatArray) -> Kernel:
     some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _CHOOSING)).astype(np.intp))
     rows, output = rows[some], output[some, None]
     apart = [axis.apart(places) for axis, places in zip(axes, rows.T, strict=True)]
+    near = [np.exp(-d / _NEAR) for d in apart]
     best, found = -np.inf, Kernel(_FAR[1], _ROUGH[0], _JOINT[2])
-    for kernel in itertools.starmap(Kernel, itertools.product(_FAR, _ROUGH, _JOINT)):
-        root = _root(np.prod([kernel.factor(d) for d in apart], axis=0))
-        center, weights = _solved(root, output)
-        usual = float(((output - center) * weights).sum()) / len(rows)
-        likely = -0.5 * len(rows) * np.log(max(usual, 1e-300)) - np.log(np.diag(root)).sum()
-        if likely > best:
-            best, found = likely, kernel
+    for far in _FAR:
+        like = [np.exp(-d / far) for d in apart]
+        for rough, joint in itertools.product(_ROUGH, _JOINT):
+            kernel, covariance = Kernel(far, rough, joint), np.ones((len(rows), len(rows)))
+            for one, other in zip(like, near, strict=True):
+                covariance *= kernel.weighed(one, other)
+            root = _root(covariance)
+            center, weights = _solved(root, output)
+            usual = float(((output - center) * weights).sum()) / len(rows)
+            likely = -0.5 * len(rows) * np.log(max(usual, 1e-300)) - np.log(np.diag(root)).sum()
+            if likely > best:
+                best, found = likely, kernel
     return found
 
 
