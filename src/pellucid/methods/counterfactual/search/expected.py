@@ -19,8 +19,8 @@ from pellucid.methods.counterfactual.search.known import Known, radius
 from pellucid.methods.counterfactual.search.process import NUGGET, Axis, Kernel, Process, choose
 
 _FEW = 6  # rows in one call of the model
-_KNOWN = 450  # rows that the process is fitted to, the cheapest
-_VALUES = 400  # of a feature that are tried
+_KNOWN, _FARTHER = 350, 100  # rows that the process is fitted to: the cheapest, and of the others
+_VALUES, _EVEN = 400, 65  # of a number that are tried at most; of these evenly spaced
 _BASES, _STEPS = 12, 3
 _LOOKED_AT, _KEPT = 5, 200  # values of a feature of a base that are looked at closely; candidates that are kept
 _LEAST = 2e-4  # saving that is worth a row, as a share of what the best answer costs
@@ -62,9 +62,10 @@ class Expected:
         self.usual = _USUAL
 
     def _known(self) -> FloatArray:
-        """The cheapest rows that were asked, with the row itself and the best answer."""
+        """The cheapest rows that were asked and some others, with the row itself and the best answer."""
         rows = self.problem.so_far()
-        rows = rows[np.argsort(self.problem.cost.total(rows), kind="stable")[:_KNOWN]]
+        rows = rows[np.argsort(self.problem.cost.total(rows), kind="stable")]
+        rows = np.concatenate([rows[:_KNOWN], rows[_KNOWN:][:: max(1, (len(rows) - _KNOWN) // _FARTHER)]])
         return np.unique(np.concatenate([rows, self.search.best()[:1], self.search.x[None]]), axis=0)
 
     def _options(self, columns: tuple[int, ...]) -> FloatArray:
@@ -75,8 +76,11 @@ class Expected:
             return found[:: -(-len(found) // _VALUES)]
         values = np.concatenate([search.values(j), self.rows[:, j]])
         if not (problem.nominal[j] or np.isnan(search.x[j])):
-            values = np.concatenate([values, search.observed[j]])
-            values = values[np.abs(values - search.x[j]) < radius(problem, j, search.reach)]
+            near = radius(problem, j, search.reach)
+            ends = max(problem.choices[j].low, search.x[j] - near), min(problem.choices[j].high, search.x[j] + near)
+            between = np.linspace(*ends, _EVEN) if np.isfinite(ends).all() else np.empty(0)
+            values = np.concatenate([values, search.observed[j], between])
+            values = values[np.abs(values - search.x[j]) < near]
         values = np.unique(problem.choices[j].snap(np.append(values, search.x[j])))
         if len(values) > _VALUES:  # dense near the row's own
             order = np.argsort(np.abs(values - search.x[j]), kind="stable")
@@ -181,7 +185,9 @@ class Expected:
             for q, player in enumerate(self.players):
                 k = i * len(self.players) + q
                 nearer = np.flatnonzero(saved[k] > self.least)
-                places = [np.searchsorted(self.values[a], moved[k][nearer, j]) for j, a in zip(*player[:2], strict=True)]
+                places = [
+                    np.searchsorted(self.values[a], moved[k][nearer, j]) for j, a in zip(*player[:2], strict=True)
+                ]
                 mean = self.process.replaced(place, player.axes, np.column_stack(places))
                 worth = saved[k][nearer] * self.chance(mean, np.full(len(mean), self.usual))
                 found.append(moved[k][nearer[np.argsort(-worth, kind="stable")[:_LOOKED_AT]]])

@@ -17,13 +17,14 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.methods.counterfactual.search.expected import Expected
-from pellucid.methods.counterfactual.search.known import OBSERVED, Known
+from pellucid.methods.counterfactual.search.known import OBSERVED, Known, radius
 from pellucid.methods.counterfactual.search.moves import AT_ONCE, bracketed, exchanges, refined, together
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
 STARTS, ENOUGH = 3, 192  # rows of the data to start from; after so many model rows, one will do
 _GUESSES, ROUNDS = 2, 14  # rounds of additive guesses, and of what is expected to save most
+_EVENLY = (0.4, 0.6, 0.8, 0.97)  # of what is within reach
 _EXPECTED, _WORN = 40, 1.6  # rows of such a round; times as many rows known as when the kernel was chosen
 
 
@@ -38,6 +39,7 @@ def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = ROU
     search.climb()
     for _ in range(min(rounds, _GUESSES)):
         search.combine()
+    search.stretch()
     search.expect(rounds)
     search.exchange()
     search.sweep()
@@ -99,6 +101,20 @@ class _Local(Known):
         guesses = [self._moves(), *(together(self, target) for target in self.targets)]
         if not self.ask(np.concatenate(guesses), most=AT_ONCE):
             self.share *= 0.85
+
+    def stretch(self) -> None:
+        """Single changes of numbers, evenly up to the best answer's cost: where data are rare, values near the row and
+        observed ones leave gaps.
+        """
+        rows = []
+        for j in np.flatnonzero(self.problem.free & ~self.problem.nominal & ~np.isnan(self.x)).tolist():
+            choices = self.problem.choices[j]
+            far = min(radius(self.problem, j, self.reach), choices.high - choices.low)
+            moved = np.repeat(self.x[None], 2 * len(_EVENLY), axis=0)
+            moved[:, j] += far * np.array([*_EVENLY, *(-part for part in _EVENLY)])
+            rows.append(moved)
+        if rows and np.isfinite(self.reach):
+            self.ask(np.concatenate(rows))
 
     def expect(self, rounds: int) -> None:
         """Rows that are expected to save most, as long as that is worth a row."""

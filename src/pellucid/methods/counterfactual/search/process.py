@@ -22,7 +22,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from pellucid.arrays import FloatArray, IntArray
 
-_FAR, _ROUGH, _JOINT = (0.05, 0.15, 0.5), (0.1, 0.4), (0.03, 0.1, 0.3, 1.0)
+_FAR, _ROUGH, _JOINT = (0.05, 0.15, 0.5, 2.0), (0.1, 0.4), (0.03, 0.1, 0.3, 1.0)
 _NEAR = 0.02
 NUGGET = 1e-4
 _CHOOSING = 150  # rows that choose the kernel
@@ -77,7 +77,9 @@ class Process:
     @classmethod
     def fit(cls, axes: list[Axis], rows: IntArray, outputs: FloatArray, kernel: Kernel) -> Process:
         """What follows from these outputs."""
-        beside = [_between(axis, kernel, np.arange(len(axis.values)), own) for axis, own in zip(axes, rows.T, strict=True)]
+        beside = [
+            _between(axis, kernel, np.arange(len(axis.values)), own) for axis, own in zip(axes, rows.T, strict=True)
+        ]
         root = _root(_product(beside, rows))
         center, weights = _solved(root, outputs)
         usual = np.einsum("it,it->t", outputs - center, weights) / len(rows)
