@@ -180,11 +180,11 @@ class Expected:
         moved = [self._moved(base, player) for base in bases for player in self.players]
         saving = self.saving(self.problem.cost.total(np.concatenate(moved)))
         saved = np.split(saving, np.cumsum([len(rows) for rows in moved])[:-1])
-        found = []
+        found, least = [], self.least
         for i, place in enumerate(self.places(bases)):
             for q, player in enumerate(self.players):
                 k = i * len(self.players) + q
-                nearer = np.flatnonzero(saved[k] > self.least)
+                nearer = np.flatnonzero(saved[k] > least)
                 places = [
                     np.searchsorted(self.values[a], moved[k][nearer, j]) for j, a in zip(*player[:2], strict=True)
                 ]
@@ -202,12 +202,12 @@ class Expected:
 
     def _few(self, mean: FloatArray, covariance: FloatArray, saving: FloatArray, most: int) -> list[int]:
         """Which to ask about: one after the other, each as if those before had been asked and missed."""
-        chosen = list[int]()
+        chosen, least = list[int](), self.least
         while len(chosen) < most:
             worth = saving * self.chance(mean, np.diag(covariance))
             worth[chosen] = 0.0
             i = int(np.argmax(worth))
-            if worth[i] <= self.least:
+            if worth[i] <= least:
                 break
             chosen.append(i)
             mean, covariance = self._missed(i, mean, covariance)
