@@ -5,7 +5,8 @@
 3. Guess which changes do it together, taking effects as additive (`progress`); ask about the cheapest.
 4. Ask about what is expected to save most, a Gaussian process saying what the model likely says (`expected`).
 5. Exchange: move any one feature while another change is undone or shortened.
-6. Sweep over the observed values within reach.
+6. Sweep over the observed values within reach; build on rows that fall short (effects on top of theirs).
+7. Draw a few changes at random within reach, as long as that helps.
 
 Nothing dearer than the best answer so far is asked, and whatever helps is walked back at once. It has no certificate:
 on the tree models of the tests it is at the optimum in most cases.
@@ -18,7 +19,16 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.methods.counterfactual.search.expected import Expected
 from pellucid.methods.counterfactual.search.known import OBSERVED, Known, radius
-from pellucid.methods.counterfactual.search.moves import AT_ONCE, bracketed, exchanges, refined, together
+from pellucid.methods.counterfactual.search.moves import (
+    AT_ONCE,
+    Draws,
+    bracketed,
+    exchanges,
+    on_top,
+    promising,
+    refined,
+    together,
+)
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
@@ -43,6 +53,9 @@ def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = ROU
     search.expect(rounds)
     search.exchange()
     search.sweep()
+    search.build()
+    search.exchange()
+    search.spread(problem.run.generator("counterfactuals.local"))
     search.exchange()
     return search.best()
 
@@ -142,6 +155,32 @@ class _Local(Known):
             return
         within = self.new(np.concatenate(rows))
         self.ask(within[:: -(-len(within) // most)] if len(within) else within)
+
+    def build(self, bases: int = 4) -> None:
+        """Single changes on top of rows that fall short, the most promising first, and what they should do together."""
+        used: set[bytes] = set()
+        for _ in range(bases):
+            for target in self.targets:
+                base = promising(self, target, used)
+                if base is None:
+                    continue
+                used.add(self.problem.changed(base[None]).tobytes())
+                self.ask(on_top(self, target, base), most=AT_ONCE)
+                self.ask(together(self, target, base), most=AT_ONCE // 2)
+
+    def spread(self, generator: np.random.Generator, rounds: int = 4, size: int = 80, quiet: int = 1) -> None:
+        """Draws of a few changes that share a cost within reach, more often of those that helped (cross-entropy)."""
+        free = np.flatnonzero(self.problem.free)
+        if not len(free):
+            return
+        draws = Draws(self, free)
+        for _ in range(rounds):
+            rows = draws.rows(generator, size, self.reach)
+            better = self.ask(rows)
+            draws.sharpen(rows)
+            quiet -= not better
+            if quiet <= 0:
+                return
 
     def exchange(self, rounds: int = 5, steps: int = 6) -> None:
         """Moves one feature of the best answer while another change is undone or shortened."""

@@ -155,6 +155,46 @@ def _frontier(search: Known, target: Progress, base: FloatArray) -> _Steps:
     return _Steps(steps.which[kept], steps.value[kept], steps.price[kept], steps.gain[kept])
 
 
+def promising(search: Known, target: Progress, used: set[bytes]) -> FloatArray | None:
+    """Of the rows that fall short, the one that lacks least for what may still be spent on it; None: none is left."""
+    problem = search.problem
+    rows = problem.so_far()
+    cost, gain = problem.cost.total(rows), target.gain(problem.score(rows))
+    lacks, room = target.need - gain, search.reach - cost
+    able = (lacks > 0) & (room > 0) & (gain > 0) & problem.changed(rows).any(axis=1) & problem.allowed(rows)
+    able &= [changed.tobytes() not in used for changed in problem.changed(rows)]
+    rate = np.where(able, lacks / np.where(np.isfinite(room) & (room > 0), room, 1.0), np.inf)
+    if not len(rows) or not able.any():
+        return None
+    return np.asarray(rows[int(np.argmin(rate))])
+
+
+def on_top(search: Known, target: Progress, base: FloatArray, per_side: int = 4) -> FloatArray:
+    """Single changes of a row: to what is known to gain by itself, and to a few values within reach."""
+    problem, x = search.problem, search.x
+    spent = problem.cost.total(base[None])[0]
+    known = _frontier(search, target, x)
+    out = []
+    for j in np.flatnonzero(problem.free).tolist():
+        values = [known.value[known.which == j]]
+        if problem.nominal[j] or np.isnan(x[j]):
+            values.append(search.values(j))
+        else:
+            back = base.copy()
+            back[j] = x[j]
+            room = radius(problem, j, search.reach - spent + (spent - problem.cost.total(back[None])[0]))
+            for sign, whole in ((1.0, problem.choices[j].high - x[j]), (-1.0, x[j] - problem.choices[j].low)):
+                far = min(whole, room)
+                if far > 0:
+                    values.append(x[j] + sign * np.geomspace(max(problem.choices[j].step, far / 64), far, per_side))
+            values.append(x[j : j + 1])
+        some = np.concatenate(values)
+        moved = np.repeat(base[None], len(some), axis=0)
+        moved[:, j] = some
+        out.append(moved)
+    return np.concatenate(out) if out else np.empty((0, len(x)))
+
+
 def exchanges(search: Known, best: FloatArray, steps: int) -> FloatArray:
     """The best answer with any one feature elsewhere and another change undone, halved or shortened."""
     problem, x = search.problem, search.x
@@ -178,3 +218,54 @@ def exchanges(search: Known, best: FloatArray, steps: int) -> FloatArray:
         moved[:, j] = np.tile(values, len(base))
         out.append(moved)
     return np.concatenate(out) if out else np.empty((0, len(x)))
+
+
+class Draws:
+    """Chances of each feature and, for numbers, of each direction; learnt from what single changes gained."""
+
+    def __init__(self, search: Known, free: IntArray) -> None:
+        self.search, self.free = search, free
+        gain = np.zeros((len(search.x), 2))
+        for (j, value), gained in search.single.items():
+            row = search.x.copy()
+            row[j] = value
+            price = float(search.problem.cost.total(row[None])[0])
+            side = int(value > search.x[j])
+            gain[j, side] = max(gain[j, side], float(gained.max()) / max(price, 1e-9))
+        self.up = (gain[:, 1] + 1e-9) / (gain.sum(axis=1) + 2e-9)
+        best = gain.max(axis=1)[free]
+        self.chance = 0.7 * (best + 1e-9) / (best + 1e-9).sum() + 0.3 / len(free)
+
+    def rows(self, generator: np.random.Generator, size: int, reach: float) -> FloatArray:
+        """Rows with one to five changes that cost 60% to 100% of what is within reach."""
+        problem, x = self.search.problem, self.search.x
+        out = np.repeat(x[None], size, axis=0)
+        most = min(5, len(self.free), problem.max_changes or 5)
+        for row in out:
+            picked = generator.choice(len(self.free), generator.integers(1, most + 1), replace=False, p=self.chance)
+            left = min(reach, 1.0 * len(x)) * generator.uniform(0.6, 1.0)
+            numbers = []
+            for j in self.free[picked]:
+                if not (problem.nominal[j] or np.isnan(x[j])):
+                    numbers.append(int(j))
+                    continue
+                values = self.search.values(j)
+                value = generator.choice(values) if len(values) else x[j]
+                price = float(problem.cost.of(j, np.array([value]))[0])
+                if price < left:
+                    row[j], left = value, left - price
+            for j, part in zip(numbers, generator.dirichlet(np.ones(len(numbers))) if numbers else (), strict=True):
+                room = radius(problem, j, part * left)
+                room = room if np.isfinite(room) else problem.cost.distance.unit[j] * generator.random()
+                row[j] = x[j] + (1.0 if generator.random() < self.up[j] else -1.0) * room
+        return problem.snap(out)
+
+    def sharpen(self, rows: FloatArray) -> None:
+        """Moves the chances towards what came nearest to the target."""
+        problem = self.search.problem
+        rows = rows[[row.tobytes() in problem.asked.known for row in rows]]
+        if not len(rows):
+            return
+        best = np.argsort(problem.miss(rows), kind="stable")[: max(5, len(rows) // 6)]
+        share = problem.changed(rows[best])[:, self.free].mean(axis=0) + 1e-3
+        self.chance = 0.9 * (0.6 * self.chance + 0.4 * share / share.sum()) + 0.1 / len(self.free)
