@@ -46,8 +46,8 @@ class Expected:
         for columns in self.problem.players:
             if self.problem.free[list(columns)].any():
                 at = sum(len(player.columns) for player in self.players)
-                axes = tuple(range(at, at + len(columns)))
-                self.players.append(_Player(columns, axes, self._options(columns)))
+                own = tuple(range(at, at + len(columns)))
+                self.players.append(_Player(columns, own, self._options(columns)))
         self.columns = [j for player in self.players for j in player.columns]
         options = [player.options[:, k] for player in self.players for k in range(len(player.columns))]
         both = zip(self.columns, options, strict=True)
