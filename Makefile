@@ -156,7 +156,7 @@ constraints: .constraints/ready
 # alibi's counterfactuals need TensorFlow < 2.15, so Python 3.11 and numpy < 2; without it the benchmark goes on and says so.
 .bench-alibi/tried:
 	$$(.ci/pythons 2>/dev/null | head -n 1 | cut -f 2) -m venv --clear .bench-alibi
-	-$(call unpinned,.bench-alibi/bin/python) "tensorflow-cpu<2.15" "numpy<2" "pandas<3" scikit-learn xgboost-cpu lightgbm "spacy<3.8" click "transformers<5" "dill<0.4" scikit-image matplotlib
+	-$(call unpinned,.bench-alibi/bin/python) "tensorflow-cpu<2.15" "numpy<2" "pandas<3" scikit-learn xgboost-cpu lightgbm "spacy<3.8" click "transformers<5" "dill<0.4" attrs scikit-image matplotlib
 	-$(call unpinned,.bench-alibi/bin/python) --no-deps "alibi>=0.9.6"
 	touch $@
 

@@ -193,11 +193,32 @@ def test_the_table_has_own_values_changes_and_predictions(real):
 
 
 def test_a_class_that_wins_is_the_output_drawn(classes):
-    rows = prediction_data(classes, ["a"] * len(classes))
+    first = np.flatnonzero(classes.predictions.argmax(axis=1) != classes.predictions[0].argmax())[0]
+    rows = prediction_data(classes, ["a"] * int(first))  # until another class is reached
     k = int(np.argmax(classes.predictions[0]))
-    assert [row["at"] for row in rows] == classes.predictions[:, k].tolist()
+    assert [row["at"] for row in rows] == classes.predictions[:first, k].tolist()
     assert rows[0]["text"].endswith(f"for {classes.output_names[k]}")
     assert classes.scene.aim is None  # any class but one is no interval
+
+
+def test_answers_that_reach_several_classes_have_the_probability_of_their_own():
+    def shares(X: pd.DataFrame) -> np.ndarray:
+        of = 1 / (1 + np.exp(-np.column_stack([np.full(len(X), 1.0), 8 * X["a"] - 6, 7 * X["b"] - 5])))
+        return of / of.sum(axis=1, keepdims=True)
+
+    X = pd.DataFrame(np.random.default_rng(0).random((80, 2)), columns=["a", "b"])
+    X.loc[0] = 0.2
+    ex = Explainer(shares, X, class_names=["none", "left", "right"], progress=False)
+    found = ex.counterfactuals(0, n=4)
+    wins = found.predictions.argmax(axis=1)
+    assert set(wins) == {1, 2}
+    rows = prediction_data(found, ["a"] * len(found))
+    assert [row["at"] for row in rows] == found.predictions.max(axis=1).tolist()
+    assert [row["now"] for row in rows] == found.prediction[wins].tolist()
+    assert [row["text"].split()[0] for row in rows] == [found.output_names[k] for k in wins]
+    low, high = prediction_limits(found, len(found))
+    assert low < found.prediction[wins].min() < found.predictions.max() < high
+    assert "the class reached" in str(found.plot().spec)
 
 
 def test_two_classes_have_their_half_as_the_target():

@@ -89,11 +89,16 @@ def said(result: Counterfactuals, outputs: FloatArray) -> str:
     """A prediction: shares for the classes that the target names, else for the one that wins; or numbers."""
     names = result.output_names
     if result.scale == "probability":
-        named = [k for k, name in enumerate(names) if f"P({name}) " in result.target] or [int(np.argmax(outputs))]
-        return listed([percent_of(float(outputs[k])) + _whose(names[k]) for k in named])
+        shares = named(result) or [int(np.argmax(outputs))]
+        return listed([percent_of(float(outputs[k])) + _whose(names[k]) for k in shares])
     if len(outputs) == 1:
         return number(float(outputs[0]))
     return listed([f"{name} {number(float(value))}" for name, value in zip(names, outputs, strict=True)])
+
+
+def named(result: Counterfactuals) -> list[int]:
+    """The classes whose share the target names."""
+    return [k for k, name in enumerate(result.output_names) if f"P({name}) " in result.target]
 
 
 def _whose(name: str) -> str:

@@ -238,7 +238,7 @@ def test_options_belong_to_their_search():
         explainer().counterfactuals([3, 4], ">= 0.6")
 
 
-def test_two_changes_that_work_only_together_are_found_by_building_on_one_of_them():
+def test_two_changes_that_work_only_together_are_expected_to():
     """By itself the second feature does nothing: only on top of the first one is it of use."""
     X = np.random.default_rng(0).integers(0, 10, size=(200, 4)).astype(float)
     ex = Explainer(
@@ -249,9 +249,18 @@ def test_two_changes_that_work_only_together_are_found_by_building_on_one_of_the
     search.singles()
     before = search.reach
     assert not together(search, search.targets[0])[:, 1].any()
-    search.build()
+    search.expect(rounds=3)
     assert search.reach < before
     np.testing.assert_array_equal(search.best()[0], [2, 3, 0, 0])
+
+
+def test_a_number_that_the_data_hardly_have_is_found_between_those_that_they_have():
+    X = np.zeros((100, 2))
+    X[:5, 0], X[:, 1] = 100.0, np.arange(100) % 11
+    X[5:8] = [0.0, 7.0]
+    ex = Explainer(lambda X: (X[:, 0] >= 60) | (X[:, 1] >= 7), X, progress=False)
+    found = nearest(problem(np.zeros(2), ">= 1", ex), seeds=np.array([[0.0, 7.0]]))
+    np.testing.assert_array_equal(found[0], [60, 0])
 
 
 def test_a_narrow_window_is_found_at_an_observed_value():

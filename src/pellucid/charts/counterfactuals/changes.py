@@ -16,10 +16,12 @@ from pellucid.charts import theme
 from pellucid.charts.counterfactuals.columns import (
     Column,
     answer_name,
+    class_text,
     column,
     cut,
     notes,
     output,
+    outputs_drawn,
     predicted,
     shown,
     used,
@@ -67,19 +69,24 @@ def move_data(one: Column, names: list[str]) -> list[Row]:
 
 
 def prediction_data(result: Counterfactuals, names: list[str]) -> list[Row]:
-    """One row per answer: the prediction of the row and that of the answer; without answers that of the row."""
-    k, low_high = output(result), prediction_limits(result, len(names))
-    own = float(result.prediction[k])
+    """One row per answer: the prediction of the row and that of the answer; without answers that of the row.
+
+    Where answers reach several classes, each has the probability of its own, before and after.
+    """
+    low_high, drawn = prediction_limits(result, len(names)), outputs_drawn(result, len(names))
+    several = len(set(drawn.tolist())) > 1
     rows: list[Row] = []
     for i, name in enumerate(names or ["now"]):
+        k = int(drawn[i]) if len(result) else output(result)
+        own = float(result.prediction[k])
         at = float(result.predictions[i, k]) if len(result) else own
         rows.append(
             {
                 "answer": name,
                 "now": own,
                 "at": at,
-                "now_text": predicted(result, -1),
-                "text": predicted(result, i if len(result) else -1),
+                "now_text": class_text(result, own, k) if several else predicted(result, -1),
+                "text": class_text(result, at, k) if several else predicted(result, i if len(result) else -1),
                 "changed": len(result) > 0,
                 "side": _side(at, *low_high),
             }
@@ -89,10 +96,11 @@ def prediction_data(result: Counterfactuals, names: list[str]) -> list[Row]:
 
 def prediction_limits(result: Counterfactuals, answers: int) -> Limits:
     """What the axis of predictions covers: those that are drawn, and the near end of the target."""
-    k = output(result)
+    drawn = outputs_drawn(result, answers)
+    own = result.prediction[drawn] if answers else result.prediction[[output(result)]]
     ends = [end for end in result.scene.aim or () if np.isfinite(end)]
     within = bounds(result.scale, change=False)
-    low, high = limits_of(result.prediction[k], result.predictions[:answers, k], ends, within=within)
+    low, high = limits_of(own, result.predictions[np.arange(answers), drawn], ends, within=within)
     room = 0.08 * (high - low)
     return low - room, high + room
 
@@ -121,7 +129,9 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
 def _prediction_panel(result: Counterfactuals, names: list[str], width: float, height: float) -> ChartType:
     rows, limits = prediction_data(result, names), prediction_limits(result, len(names))
     x = value_axis(None, limits, width, scale=result.scale)
-    title = f"prediction{scale_words(result, result.output_names[output(result)])}"
+    several = len(set(outputs_drawn(result, len(names)).tolist())) > 1
+    drawn = "the class reached" if several else result.output_names[output(result)]
+    title = f"prediction{scale_words(result, drawn)}"
     tips = tooltips(("prediction now", "now_text"), ("instead", "text"))
     panel = _moves(rows, x, names or ["now"], tips, labelled=True, ink=theme.SECOND)
     return _framed(layered(*_target_layers(result, limits), panel), title, width, height)

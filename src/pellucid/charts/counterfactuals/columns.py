@@ -11,7 +11,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.charts.layout import FEW_INTEGERS, Limits, positions
 from pellucid.charts.text import caveat_note
 from pellucid.data.frames.frame import is_missing
-from pellucid.explanations.counterfactual_words import change_size, in_full, percent_of, said, shown_output
+from pellucid.explanations.counterfactual_words import change_size, in_full, named, percent_of, said, shown_output
 from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.words import counted, listed, number
 
@@ -110,6 +110,14 @@ def output(result: Counterfactuals) -> int:
     return shown_output(result.prediction, result.predictions, result.scale)
 
 
+def outputs_drawn(result: Counterfactuals, answers: int) -> IntArray:
+    """The output that is drawn of each answer: the class that it reaches, where answers reach several."""
+    k = output(result)
+    wins = np.argmax(result.predictions[:answers], axis=1) if answers else np.empty(0, dtype=np.intp)
+    several = result.scale in ("probability", "log-odds") and result.scene.aim is None and not named(result)
+    return wins if several and (wins != k).any() else np.full(answers, k)
+
+
 def predicted(result: Counterfactuals, i: int) -> str:
     """What the model says of an answer (-1: of the row), as briefly as on an axis."""
     outputs = result.prediction if i < 0 else result.predictions[i]
@@ -117,6 +125,12 @@ def predicted(result: Counterfactuals, i: int) -> str:
         return said(result, outputs)
     value = float(outputs[output(result)])
     return percent_of(value) if result.scale == "probability" else number(value)
+
+
+def class_text(result: Counterfactuals, value: float, k: int) -> str:
+    """The output of a class, as briefly as on an axis."""
+    share = percent_of(value) if result.scale == "probability" else number(value)
+    return f"{cut(result.output_names[k])} {share}"
 
 
 def answer_name(result: Counterfactuals, i: int) -> str:

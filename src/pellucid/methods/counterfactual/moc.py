@@ -38,6 +38,7 @@ from pellucid.methods.counterfactual.search.problem import Found, Problem
 from pellucid.methods.counterfactual.search.progress import progress
 
 POPULATION, GENERATIONS = 30, 8
+_SPARED = 4  # generations for which the local search leaves rows
 _KEPT_ROWS = 1_000  # of the data: mutation and o4 look at so many
 _BACK, _MUTATED, _SHORTENED = 0.2, 1.4, 0.15
 
@@ -47,7 +48,7 @@ def moc(
 ) -> Found:
     """The trade-offs that reach the target, the nearest first."""
     population, generations = whole("population", population, least=4), whole("generations", generations, least=0)
-    seeds = nearest(problem) if polish else unlike(problem, 5)
+    seeds = nearest(problem, spared=_spared(problem, population)) if polish else unlike(problem, 5)
     evolution = _Evolution(problem, population, seeds[: population // 2])
     done = 0
     while done < generations and (problem.left is None or problem.left >= population):
@@ -56,6 +57,11 @@ def moc(
     # So many generations as usual are as many as the budget has room for after the local search.
     early = done < min(generations, 1) or done < generations != GENERATIONS
     return front(problem, evolution.observed, {"ended": "early"} if early else {})
+
+
+def _spared(problem: Problem, population: int) -> int:
+    """The rows that the local search leaves."""
+    return _SPARED * population if problem.left is None else min(_SPARED * population, problem.left // 4)
 
 
 def front(problem: Problem, observed: NearestObserved | None = None, notes: Mapping[str, Any] | None = None) -> Found:

@@ -15,15 +15,18 @@ OBSERVED = 12  # observed values on each side
 
 
 class Known:
-    """Answers, and gains of single changes by feature and value."""
+    """Answers, and gains of single changes by feature and value.
 
-    def __init__(self, problem: Problem, seeds: FloatArray) -> None:
-        self.problem, self.x = problem, problem.x
+    Of the rows that the budget has left, ``spared`` are not asked once there is an answer.
+    """
+
+    def __init__(self, problem: Problem, seeds: FloatArray, spared: int = 0) -> None:
+        self.problem, self.x, self.spared = problem, problem.x, spared
         self.targets = progress(problem)
         self.observed = [np.sort(column[~np.isnan(column)]) for column in all_codes(problem.data).T]
         self.known = np.empty((0, len(self.x)))
         self.single: dict[tuple[int, float], FloatArray] = {}
-        self.share, self.misses = 1.0, 0
+        self.share = 1.0
         self.keep(seeds, walk=len(seeds))
 
     # -- answers ---------------------------------------------------------------------------------
@@ -56,10 +59,18 @@ class Known:
         known = self.problem.asked.known
         return rows[[row.tobytes() not in known for row in rows]]
 
+    @property
+    def left(self) -> int | None:
+        """How many rows this search may still ask about; None: any number."""
+        left = self.problem.left
+        return left if left is None or not len(self.known) else max(left - self.spared, 0)
+
     def ask(self, rows: FloatArray, most: int | None = None) -> bool:
         """Asks about rows that are worth it (`new`), at most so many; whether one of them is better."""
         rows = self.new(rows)
-        if most is not None and len(rows) > most:
+        most = len(rows) if most is None else most
+        most = most if self.left is None else min(most, self.left)
+        if len(rows) > most:
             rows = rows[np.argsort(self.problem.cost.total(rows), kind="stable")[:most]]
         if not len(rows):
             return False

@@ -3,12 +3,13 @@
 1. Start from the nearest rows of the data that reach the target, and walk them back.
 2. Ask about single changes within reach of the best answer so far (dense near the row, and at observed values).
 3. Guess which changes do it together, taking effects as additive (`progress`); ask about the cheapest.
-4. Exchange: move any one feature while another change is undone or shortened.
-5. Sweep over the observed values within reach; build on rows that fall short (effects on top of theirs).
-6. Draw a few changes at random within reach, as long as that helps.
+4. Ask about what is expected to save most, a Gaussian process saying what the model likely says (`expected`).
+5. Exchange: move any one feature while another change is undone or shortened.
+6. Sweep over the observed values within reach; build on rows that fall short (effects on top of theirs).
+7. Draw a few changes at random within reach, as long as that helps.
 
-Every step is one call of the model, nothing dearer than the best answer so far is asked, and whatever helps is walked
-back at once. It has no certificate: on the tree models of the tests it is at the optimum in most cases.
+Nothing dearer than the best answer so far is asked, and whatever helps is walked back at once. It has no certificate:
+on the tree models of the tests it is at the optimum in most cases.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.methods.counterfactual.search.known import OBSERVED, Known
+from pellucid.methods.counterfactual.search.expected import Expected
+from pellucid.methods.counterfactual.search.known import OBSERVED, Known, radius
 from pellucid.methods.counterfactual.search.moves import (
     AT_ONCE,
     Draws,
@@ -31,23 +33,29 @@ from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
 STARTS, ENOUGH = 3, 192  # rows of the data to start from; after so many model rows, one will do
+_GUESSES, ROUNDS = 2, 14  # rounds of additive guesses, and of what is expected to save most
+_EVENLY = (0.4, 0.6, 0.8, 0.97)  # of what is within reach
+_EXPECTED, _WORN = 40, 1.6  # rows of such a round; times as many rows known as when the kernel was chosen
 
 
-def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) -> FloatArray:
-    """Answers ``(k, features)``, the nearest first; empty where none was found."""
-    generator = problem.run.generator("counterfactuals.local")
-    search = _Local(problem, unlike(problem, STARTS, enough=ENOUGH) if seeds is None else seeds)
+def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = ROUNDS, spared: int = 0) -> FloatArray:
+    """Answers ``(k, features)``, the nearest first; empty where none was found.
+
+    Of a budget, ``spared`` rows are left for other searches where there are answers by then.
+    """
+    search = _Local(problem, unlike(problem, STARTS, enough=ENOUGH) if seeds is None else seeds, spared)
     search.singles()
     search.bracket()
     search.climb()
-    for _ in range(rounds):
-        if not search.combine():
-            break
+    for _ in range(min(rounds, _GUESSES)):
+        search.combine()
+    search.stretch()
+    search.expect(rounds)
     search.exchange()
     search.sweep()
     search.build()
     search.exchange()
-    search.spread(generator)
+    search.spread(problem.run.generator("counterfactuals.local"))
     search.exchange()
     return search.best()
 
@@ -99,16 +107,39 @@ class _Local(Known):
             moves = self._moves()
             self.ask(np.where(self.problem.changed(moves), moves, start), most=2 * AT_ONCE)
 
-    def combine(self) -> bool:
+    def combine(self) -> None:
         """A round of single changes within reach, and of several changes that should do it together."""
         self.ask(refined(self), most=AT_ONCE // 2)
         self.ask(self._moves(0.25), most=AT_ONCE // 2)
         guesses = [self._moves(), *(together(self, target) for target in self.targets)]
-        better = self.ask(np.concatenate(guesses), most=AT_ONCE)
-        if not better:
-            self.misses += 1
+        if not self.ask(np.concatenate(guesses), most=AT_ONCE):
             self.share *= 0.85
-        return self.misses < 3
+
+    def stretch(self) -> None:
+        """Single changes of numbers, evenly up to the best answer's cost: where data are rare, values near the row and
+        observed ones leave gaps.
+        """
+        rows = []
+        for j in np.flatnonzero(self.problem.free & ~self.problem.nominal & ~np.isnan(self.x)).tolist():
+            choices = self.problem.choices[j]
+            far = min(radius(self.problem, j, self.reach), choices.high - choices.low)
+            moved = np.repeat(self.x[None], 2 * len(_EVENLY), axis=0)
+            moved[:, j] += far * np.array([*_EVENLY, *(-part for part in _EVENLY)])
+            rows.append(moved)
+        if rows and np.isfinite(self.reach):
+            self.ask(np.concatenate(rows))
+
+    def expect(self, rounds: int) -> None:
+        """Rows that are expected to save most, as long as that is worth a row."""
+        kernel, chosen_at = None, 0
+        for _ in range(rounds):
+            known = self.problem.asked.rows
+            if known > _WORN * chosen_at:
+                kernel, chosen_at = None, known
+            expected = Expected(self, kernel)
+            kernel = expected.kernel
+            if not expected.ask(_EXPECTED if self.left is None else min(_EXPECTED, self.left)):
+                return
 
     def sweep(self, most: int = 120) -> None:
         """Single changes to every observed number within reach, evenly fewer where they are many: predictions may jump

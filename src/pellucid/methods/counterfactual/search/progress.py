@@ -36,6 +36,14 @@ class Progress:
         """What predictions gain against the row."""
         return np.asarray(slack(self.problem, self.region, full) - self.start)
 
+    def line(self, full: FloatArray) -> tuple[FloatArray, float, float]:
+        """A number for each prediction, and between which ends it is in the region: on the scale of effects."""
+        if self.region.rivals or len(self.region.low) != 1:
+            return slack(self.problem, self.region, full), 0.0, np.inf
+        reached, low, high = _reached(self.problem, self.region, full)
+        open_end = self.problem.predictor.raw_scale == "probability" and not self.problem.target.explained
+        return reached[:, 0], float(low[0]), np.inf if open_end and self.region.high[0] >= 1.0 else float(high[0])
+
 
 def progress(problem: Problem, most: int = 3) -> list[Progress]:
     """For each region of the target, the nearest first."""
@@ -50,12 +58,16 @@ def slack(problem: Problem, region: Region, full: FloatArray) -> FloatArray:
     if region.rivals:
         shares = _log(outputs) if problem.predictor.raw_scale == "probability" else outputs
         return np.asarray((shares @ region.matrix.T).min(axis=1))
-    reached = outputs @ region.matrix.T
-    if problem.predictor.raw_scale == "probability" and not problem.target.explained:
-        low, high, reached = (_odds(part) for part in (region.low, region.high, reached))
-    else:
-        low, high = region.low, region.high
+    reached, low, high = _reached(problem, region, full)
     return np.asarray(np.minimum(reached - low, high - reached).min(axis=1))
+
+
+def _reached(problem: Problem, region: Region, full: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The lines of a region at predictions, and their ends, on the scale of effects."""
+    reached = problem.target.outputs(problem.predictor, full) @ region.matrix.T
+    if problem.predictor.raw_scale == "probability" and not problem.target.explained:
+        return _odds(reached), _odds(region.low), _odds(region.high)
+    return reached, region.low, region.high
 
 
 def _log(shares: FloatArray) -> FloatArray:
