@@ -280,7 +280,7 @@ def test_glass_boxes_go_by_their_names():
     assert alone.overall < 0.6  # the product is no sum
     assert pairs.overall > alone.overall + 0.2
     assert 0 < rules.overall < 1
-    assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="auto"), folds=2).values[0]
+    assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="strong"), folds=2).values[0]
     assert pairs.inside.method == "terms"
     assert found.text().startswith("An additive model with pairs")
     with pytest.raises(pellucid.InputError, match=r"kind='gum'.*'gam'"):
