@@ -230,6 +230,23 @@ def test_whether_it_could_replace_the_model():
     assert explain(lambda T: T[:, 0], X).surrogate("linear").replacement is None
 
 
+def test_it_says_what_the_model_does_not_what_is_true():
+    """A model that is wrong about the outcome has the surrogate of a model that is right (W-SUR-1)."""
+    X = rows(600, 3)
+    truth = np.random.default_rng(9).normal(size=600) - 5 * X[:, 1]  # the model has never heard of it
+    wrong, right, unknown = (explain(lambda T: T[:, 0] + 0.1 * T[:, 2], X, y) for y in (truth, X[:, 0], None))
+    for kind in ("tree", "linear"):
+        one, other, alone = (each.surrogate(kind) for each in (wrong, right, unknown))
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.values, alone.values)
+        assert np.array_equal(one.curve.held_out, other.curve.held_out)
+        assert one.replacement.verdict == "neither"
+        assert other.replacement.verdict != "neither"
+        assert "of the variance of the model's predictions" in one.text()
+        assert any(caveat.code == "poor-model" for caveat in one.caveats)
+    assert np.abs(one.terms.coefficients).max() < 1.1  # the slope of the outcome is -5
+
+
 def test_a_local_surrogate_has_the_slope_there():
     X = rows(3000, 1)
     ex = explain(lambda T: T[:, 0] ** 2, X, checks=False)
