@@ -19,6 +19,7 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.glassbox import AdditiveModel
 from pellucid.methods.surrogate.fitting.growing import Grown
+from pellucid.methods.surrogate.fitting.look_ahead import LookAhead
 from reference.surrogate import least_error, r_squared
 
 DATA = Path(os.environ.get("PELLUCID_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -50,6 +51,30 @@ def test_the_subtree_of_every_size_is_the_best_of_all_prunings(seed):
     whole = grown.leaves(grown.largest)
     missed = (np.square(target - grown.value[grown.reach(X.astype(np.float32), whole)]) * weights[:, None]).sum()
     assert missed == pytest.approx(2 * grown.cost[whole].sum())  # two outputs, of which the cost is the mean
+
+
+def test_a_first_split_that_pays_only_later_is_found():
+    """Two switches that matter only together: CART first splits by the line, and four leaves are not enough then."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.random((2000, 2)) < 0.5, rng.uniform(size=2000)]).astype(float)
+    f = (4.0 * (X[:, 0] != X[:, 1]) + X[:, 2])[:, None]
+    w = np.ones(2000)
+    trees = LookAhead.of(X, f, w, least=5, most=8)
+    assert trees.trees[0].feature[0] == 2
+    assert trees.best(2).feature[0] == 2
+    one = trees.best(4)
+    assert one.feature[0] < 2
+    assert one.error(4) == pytest.approx(np.square(X[:, 2] - X[:, 2].mean()).sum(), rel=0.01)
+    assert one.error(4) < 0.1 * trees.trees[0].error(4)
+    for size in range(2, 9):
+        assert trees.best(size).error(size) <= trees.trees[0].error(size)
+        for tree in trees.trees:
+            ends = tree.leaves(size)
+            leaf = tree.reach(X, ends)
+            assert ends.sum() == size
+            assert np.square(f - tree.value[leaf]).sum() == pytest.approx(tree.error(size), abs=1e-6)
+    assert trees.roots(4, 2)[0] == one.feature[0]
+    assert Grown.after(np.ones((20, 1)), f[:20], w[:20], 0, least=5, most=4) is None
 
 
 def test_steps_levels_and_missing_values_are_found():
