@@ -87,7 +87,9 @@ class Products:
             each = 1.0 - self.lam * np.diag(V)
             spent = max(float(self.g @ self.g), 1e-12)
             self.lam = float(np.clip(phi * max(float(each.sum()), 1e-9) / spent, LEAST, MOST))
-        self.edf = np.bincount(np.repeat(np.arange(len(self.pairs)), self.counts), each, len(self.pairs))
+        self.edf = np.bincount(np.repeat(np.arange(len(self.pairs)), self.counts), each, len(self.pairs)).astype(
+            np.float64
+        )
         sums = np.concatenate([U @ self.g for _, U in self.columns()])
         self.sums = sums - float(weight @ sums) / total
 

@@ -44,7 +44,7 @@ _STILL = 1e-6  # variance of the columns below which a feature is constant
 def columns_along(axis: Axis, placed: Placed, weights: FloatArray) -> FloatArray:
     """A feature's columns at the entries of its axis; 0 where a number is missing."""
     index, share = placed
-    mass = np.bincount(index, weights * (1.0 - share), axis.size)
+    mass = np.bincount(index, weights * (1.0 - share), axis.size).astype(np.float64)
     mass += np.bincount(np.minimum(index + 1, axis.size - 1), weights * share, axis.size)
     mass /= mass.sum()
     known = axis.size if axis.nominal else axis.present
@@ -107,7 +107,9 @@ class WeakPairs(Products):
             share = 1.0 - self.lam * inverse[one]
             spent = max(float(self.g @ self.g), 1e-12)
             self.lam = float(np.clip(phi * max(float(share.sum()), 1e-9) / spent, LEAST, MOST))
-        self.edf = np.bincount(np.repeat(np.arange(len(self.pairs)), self.counts), share, len(self.pairs))
+        self.edf = np.bincount(np.repeat(np.arange(len(self.pairs)), self.counts), share, len(self.pairs)).astype(
+            np.float64
+        )
         self.sums = np.concatenate([U @ self.g for _, U in self.columns()]) - float(c @ self.g)
 
     def evidence(self, weight: FloatArray, residual: FloatArray, phi: float) -> tuple[float, float, float]:
