@@ -317,7 +317,7 @@ def surrogates() -> str:
         names = (*(f"{k} leaves" for k in LEAVES), "additive", "pairs")
         for name, value, goal in zip(names, found, goals, strict=True):
             # The trial's figures have two digits, adult's additive one four.
-            if value < goal - (0.005 if name in names[3:] and round(goal, 2) == goal else 0.0):
+            if round(value, 4) < goal - (0.005 if name in names[3:] and round(goal, 2) == goal else 0.0):
                 held.append(f"{on}, {name}: MISSED: {value:.3f}, below {goal:.3f}")
         if on == "adult":
             held.append(
