@@ -215,8 +215,9 @@ def test_chances_of_weak_pairs_are_uniform_without_any_and_small_with_some():
 def test_pairs_with_few_columns_come_first_as_long_as_the_work_is_bounded():
     nodes = {0: np.zeros((3, 30)), 1: np.zeros((3, 2)), 2: np.zeros((3, 40)), 3: np.zeros((3, 1))}
     pairs = [(0, 2), (0, 1), (1, 3), (2, 3)]
-    assert affordable(pairs, nodes, 100) == [(1, 3), (2, 3), (0, 1)]  # 2 + 40 + 60 columns, and 1,200
-    assert affordable(pairs, nodes, 1_000_000) == [(1, 3)]
+    assert affordable(pairs, nodes, 100, 50) == [(1, 3), (2, 3), (0, 1)]  # 2 + 40 + 60 columns, and 1,200
+    assert affordable(pairs, nodes, 1_000_000, 50) == [(1, 3)]
+    assert affordable(pairs, nodes, 1_000_000, 2000) == []
 
 
 def test_weak_pairs_that_none_shows_alone_are_kept_together():

@@ -142,7 +142,8 @@ class Pairs:
         grids = {grid.features: grid for grid in (self._grid(*pair) for pair in others)}
         used = {j for pair in others for j in pair}
         nodes = {j: columns_along(self._coarse[j], self._placed[j], self.target.weights) for j in used}
-        pairs = affordable([pair for pair in grids if columns_of(pair, nodes)], nodes, len(self.codes))
+        entries = self.functions[0].design.size
+        pairs = affordable([pair for pair in grids if columns_of(pair, nodes)], nodes, len(self.codes), entries)
         if not pairs:
             return
         used = {j for pair in pairs for j in pair}

@@ -34,6 +34,7 @@ from pellucid.glassbox.additive.products import LEAST, MOST, Products, columns_o
 from pellucid.glassbox.additive.surfaces import Placed
 
 _WORK = 4e8  # rows times columns squared, at most
+_CROSSED = 2e9  # rows times columns times columns and entries of the functions
 _COLUMNS = 600
 _KEPT = 4_000_000  # numbers
 _STEPS = 3  # of REML in a round
@@ -60,9 +61,12 @@ def columns_along(axis: Axis, placed: Placed, weights: FloatArray) -> FloatArray
     return nodes / np.sqrt(variance) if variance > _STILL else nodes[:, :0]
 
 
-def affordable(pairs: Sequence[tuple[int, int]], nodes: dict[int, FloatArray], rows: int) -> list[tuple[int, int]]:
+def affordable(
+    pairs: Sequence[tuple[int, int]], nodes: dict[int, FloatArray], rows: int, entries: int
+) -> list[tuple[int, int]]:
     """The pairs whose columns keep the work within bounds, those with few first."""
-    most, used, found = min(_COLUMNS, int(np.sqrt(_WORK / rows))), 0, []
+    with_functions = (np.sqrt(entries**2 + 4.0 * _CROSSED / rows) - entries) / 2.0
+    most, used, found = min(_COLUMNS, int(np.sqrt(_WORK / rows)), int(with_functions)), 0, []
     for pair in sorted(pairs, key=lambda pair: columns_of(pair, nodes)):
         used += columns_of(pair, nodes)
         if used > most:
