@@ -148,7 +148,7 @@ def test_pairs_that_do_not_pay_are_left_out():
     assert not alone.pairs_
     mains = AdditiveModel().fit(X, X.sum(axis=1) + noise)
     assert np.array_equal(alone.predict(X), mains.predict(X))
-    together = AdditiveModel(pairs="auto").fit(X, X.sum(axis=1) + X[:, 1] * X[:, 4] + noise)
+    together = AdditiveModel(pairs="strong").fit(X, X.sum(axis=1) + X[:, 1] * X[:, 4] + noise)
     assert together.pairs_ == [("x1", "x4")]
     assert together.edf_[-1] > 0.5
 

@@ -9,6 +9,7 @@ from pellucid.glassbox.additive.functions import Design, Functions
 from pellucid.glassbox.additive.penalties import Penalties
 from pellucid.glassbox.additive.products import Products, heights, is_straight
 from pellucid.glassbox.additive.surfaces import Grid, Surface
+from pellucid.glassbox.additive.weak import WeakPairs, affordable, chance, columns_along
 from reference.additive import hats
 
 
@@ -38,7 +39,7 @@ def fitted_products(case):
 def written_out(case, found):
     """The columns, less their mean, and the target, less its own."""
     codes, w, y, axes, _ = case
-    u = {j: hats(axes[j], codes[:, j]) @ found.nodes[j] for j in axes}
+    u = {j: hats(axes[j], codes[:, j]) @ found.nodes[j][:, 0] for j in axes}
     U = np.stack([u[j] * u[k] for j, k in found.pairs], axis=1)
     return U - np.average(U, axis=0, weights=w), y - np.average(y, weights=w)
 
@@ -72,7 +73,7 @@ def test_a_product_is_a_surface_on_the_grid(case):
 def test_values_far_out_do_not_decide():
     codes = np.append(np.random.default_rng(0).normal(size=200), 1e6)
     axis, w = axis_of(codes, np.ones(201), False, 24), np.ones(201)
-    u = heights(axis, axis.place(codes), w)
+    u = heights(axis, axis.place(codes), w)[:, 0]
     assert u[-1] < 4
     rarely = np.r_[np.zeros(200), 1, 2, 3, 4]
     axis, w = axis_of(rarely, np.ones(204), False, 24), np.ones(204)
@@ -131,3 +132,100 @@ def test_many_weak_pairs_lend_each_other_strength():
     model = AdditiveModel(pairs="auto", knots=16, pair_knots=12).fit(X[:1500], y[:1500])
     missed = truth[1500:] - model.predict(X[1500:])
     assert 1 - missed.var() / truth[1500:].var() > 0.95  # surfaces alone: 0.90
+
+
+def weak_case(seed=0, n=240, strength=0.0):
+    """Functions that are fitted, weak pairs beside them, weights and residuals; two numbers and two categories."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 3, n), rng.integers(0, 2, n)])
+    w = rng.uniform(0.5, 2, n)
+    y = codes[:, 0] + strength * codes[:, 1] * (codes[:, 3] - 0.5) + rng.normal(size=n) / np.sqrt(w)
+    axes = {j: axis_of(codes[:, j], w, j > 1, 12) for j in range(4)}
+    design = Design.of(list(axes.values()), codes)
+    functions = Functions(design, Penalties.of_axes(design.axes, design.starts), [], 0.0)
+    functions.lam[:] = 5.0
+    functions.solve(w, y, same_weights=True)
+    placed = {
+        j: (index.astype(np.int64), share) for j, (index, share) in enumerate(axes[j].place(codes[:, j]) for j in axes)
+    }
+    nodes = {j: columns_along(axes[j], placed[j], w) for j in axes}
+    pairs = [Grid.of(j, k, axes).features for j in range(4) for k in range(j + 1, 4)]
+    weak = WeakPairs(pairs, nodes, placed, functions=functions)
+    return codes, w, y, axes, functions, weak
+
+
+def test_columns_of_a_feature_have_mean_zero_and_together_variance_one():
+    codes, w, _, axes, _, weak = weak_case()
+    for j in axes:
+        u = hats(axes[j], codes[:, j]) @ weak.nodes[j]
+        assert u.shape[1] == (2 if j < 2 else axes[j].size)
+        assert np.allclose(w @ u, 0.0)
+        if j > 1:
+            assert np.average(np.square(u).sum(axis=1), weights=w) == pytest.approx(1.0)
+    constant = axis_of(np.ones(5), np.ones(5), True, 9)
+    assert columns_along(constant, constant.place(np.ones(5)), np.ones(5)).shape == (1, 0)
+
+
+def test_weak_pairs_are_fitted_with_the_functions_at_once():
+    codes, w, y, axes, functions, weak = weak_case(strength=1.0)
+    residual = y - functions.intercept - functions.sums
+    weak.solve(w, residual, 1.0, same_weights=True)
+    H = np.hstack([hats(axes[j], codes[:, j]) for j in axes])
+    U = np.hstack(
+        [
+            np.einsum("na,nb->nab", *(hats(axes[j], codes[:, j]) @ weak.nodes[j] for j in pair)).reshape(len(y), -1)
+            for pair in weak.pairs
+        ]
+    )
+    H1 = np.hstack([np.ones((len(y), 1)), H])  # with an intercept that nothing holds
+    S = np.linalg.inv(functions.V) - H.T @ (w[:, None] * H)
+    free = lambda lam: np.linalg.inv(  # noqa: E731  # the covariance of all entries together
+        np.hstack([H1, U]).T @ (w[:, None] * np.hstack([H1, U]))
+        + np.block(
+            [
+                [np.zeros((1, 1 + H.shape[1] + U.shape[1]))],
+                [np.zeros((H.shape[1], 1)), S, np.zeros((H.shape[1], U.shape[1]))],
+                [np.zeros((U.shape[1], 1 + H.shape[1])), lam * np.eye(U.shape[1])],
+            ]
+        )
+    )
+    lam, q = 100.0, U.shape[1]
+    for _ in range(3):  # REML by the book: the coefficients of all, and the block of the covariance that is the pairs'
+        V = free(lam)
+        g = (V @ np.hstack([H1, U]).T @ (w * y))[-q:]
+        used = lam
+        lam = (q - lam * np.trace(V[-q:, -q:])) / (g @ g)
+    assert np.allclose(weak.g, g, atol=1e-6)
+    assert weak.edf.sum() == pytest.approx(q - used * np.trace(V[-q:, -q:]), rel=1e-4)
+    assert np.allclose(weak.sums, (U - np.average(U, axis=0, weights=w)) @ g, atol=1e-6)
+
+
+def test_chances_of_weak_pairs_are_uniform_without_any_and_small_with_some():
+    def seen(seed, strength):
+        _, w, y, _, functions, weak = weak_case(seed, 120, strength)
+        residual = y - functions.intercept - functions.sums
+        return chance([weak.evidence(w, residual, 1.0)])
+
+    alone = np.array([seen(seed, 0.0) for seed in range(80)])
+    assert 0.15 < (alone < 0.3).mean() < 0.45
+    assert (alone < 0.05).mean() < 0.13
+    assert np.median([seen(seed, 1.0) for seed in range(10)]) < 0.05
+
+
+def test_pairs_with_few_columns_come_first_as_long_as_the_work_is_bounded():
+    nodes = {0: np.zeros((3, 30)), 1: np.zeros((3, 2)), 2: np.zeros((3, 40)), 3: np.zeros((3, 1))}
+    pairs = [(0, 2), (0, 1), (1, 3), (2, 3)]
+    assert affordable(pairs, nodes, 100, 50) == [(1, 3), (2, 3), (0, 1)]  # 2 + 40 + 60 columns, and 1,200
+    assert affordable(pairs, nodes, 1_000_000, 50) == [(1, 3)]
+    assert affordable(pairs, nodes, 1_000_000, 2000) == []
+
+
+def test_weak_pairs_that_none_shows_alone_are_kept_together():
+    rng = np.random.default_rng(5)
+    levels, strength = rng.integers(0, 3, size=(1600, 6)), np.triu(rng.normal(size=(6, 6)), 1)
+    truth = 0.3 * np.einsum("ni,ij,nj->n", levels - 1.0, strength, levels - 1.0)
+    X, y = levels.astype(str), truth + rng.normal(size=1600)
+    few, many = (AdditiveModel(pairs=pairs).fit(X[:400], y[:400]) for pairs in ("strong", "auto"))
+    assert len(few.pairs_) < len(many.pairs_) == 15
+    missed = [np.square(truth[400:] - model.predict(X[400:])).mean() for model in (few, many)]
+    assert missed[1] < 0.9 * missed[0]

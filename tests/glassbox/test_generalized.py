@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pellucid
@@ -122,6 +123,31 @@ def test_sentences_charts_and_files(golden, tmp_path):
         found.save(tmp_path / "found.json")
         assert pellucid.load(tmp_path / "found.json").text() == found.text()
     assert kinds[2].coefficients().frame()["odds_ratio"].shape == (6,)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearModel(), GeneralizedLinearModel(family="poisson"), LogisticModel()],
+    ids=lambda model: type(model).__name__,
+)
+def test_standardised_coefficients_are_those_of_columns_in_standard_deviations(model):
+    rng = np.random.default_rng(4)
+    X = rng.normal([10.0, -3.0, 0.0], [2.0, 0.1, 30.0], (300, 3))
+    eta = 0.2 * (X[:, 0] - 10) - 4 * (X[:, 1] + 3)
+    y = {
+        "LinearModel": eta,
+        "GeneralizedLinearModel": rng.poisson(np.exp(eta)),
+        "LogisticModel": eta > rng.logistic(size=300),
+    }
+    y, w = y[type(model).__name__] + 0.0, rng.uniform(0.5, 2, 300)
+    y = y + rng.normal(size=300) if isinstance(model, LinearModel) else y
+    mean = np.average(X, axis=0, weights=w)
+    spread = np.sqrt(np.average(np.square(X - mean), axis=0, weights=w))
+    found = clone(model).fit(X, y, sample_weight=w).coefficients().standardised[1:]
+    assert np.allclose(found, clone(model).fit((X - mean) / spread, y, sample_weight=w).coefficients().values[1:])
+    other_units = clone(model).fit(X * [1.8, 1000.0, -1.0] + [32.0, 0.0, 0.0], y, sample_weight=w).coefficients()
+    assert np.allclose(found * [1, 1, -1], other_units.standardised[1:])
+    assert "standardised" in other_units.frame()
 
 
 def test_separated_classes_are_told():

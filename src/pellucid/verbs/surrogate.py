@@ -26,7 +26,7 @@ def _gam() -> Any:
 def _pairs() -> Any:
     from pellucid.glassbox import AdditiveModel
 
-    return AdditiveModel(family="gaussian", pairs="auto")
+    return AdditiveModel(family="gaussian", pairs="strong")
 
 
 def _rules() -> Any:

@@ -19,6 +19,7 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.glassbox import AdditiveModel
 from pellucid.methods.surrogate.fitting.growing import Grown
+from pellucid.methods.surrogate.fitting.look_ahead import LookAhead
 from reference.surrogate import least_error, r_squared
 
 DATA = Path(os.environ.get("PELLUCID_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -50,6 +51,30 @@ def test_the_subtree_of_every_size_is_the_best_of_all_prunings(seed):
     whole = grown.leaves(grown.largest)
     missed = (np.square(target - grown.value[grown.reach(X.astype(np.float32), whole)]) * weights[:, None]).sum()
     assert missed == pytest.approx(2 * grown.cost[whole].sum())  # two outputs, of which the cost is the mean
+
+
+def test_a_first_split_that_pays_only_later_is_found():
+    """Two switches that matter only together: CART first splits by the line, and four leaves are not enough then."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.random((2000, 2)) < 0.5, rng.uniform(size=2000)]).astype(float)
+    f = (4.0 * (X[:, 0] != X[:, 1]) + X[:, 2])[:, None]
+    w = np.ones(2000)
+    trees = LookAhead.of(X, f, w, least=5, most=8)
+    assert trees.trees[0].feature[0] == 2
+    assert trees.best(2).feature[0] == 2
+    one = trees.best(4)
+    assert one.feature[0] < 2
+    assert one.error(4) == pytest.approx(np.square(X[:, 2] - X[:, 2].mean()).sum(), rel=0.01)
+    assert one.error(4) < 0.1 * trees.trees[0].error(4)
+    for size in range(2, 9):
+        assert trees.best(size).error(size) <= trees.trees[0].error(size)
+        for tree in trees.trees:
+            ends = tree.leaves(size)
+            leaf = tree.reach(X, ends)
+            assert ends.sum() == size
+            assert np.square(f - tree.value[leaf]).sum() == pytest.approx(tree.error(size), abs=1e-6)
+    assert trees.roots(4, 2)[0] == one.feature[0]
+    assert Grown.after(np.ones((20, 1)), f[:20], w[:20], 0, least=5, most=4) is None
 
 
 def test_steps_levels_and_missing_values_are_found():
@@ -230,6 +255,23 @@ def test_whether_it_could_replace_the_model():
     assert explain(lambda T: T[:, 0], X).surrogate("linear").replacement is None
 
 
+def test_it_says_what_the_model_does_not_what_is_true():
+    """A model that is wrong about the outcome has the surrogate of a model that is right (W-SUR-1)."""
+    X = rows(600, 3)
+    truth = np.random.default_rng(9).normal(size=600) - 5 * X[:, 1]  # the model has never heard of it
+    wrong, right, unknown = (explain(lambda T: T[:, 0] + 0.1 * T[:, 2], X, y) for y in (truth, X[:, 0], None))
+    for kind in ("tree", "linear"):
+        one, other, alone = (each.surrogate(kind) for each in (wrong, right, unknown))
+        assert np.array_equal(one.values, other.values)
+        assert np.array_equal(one.values, alone.values)
+        assert np.array_equal(one.curve.held_out, other.curve.held_out)
+        assert one.replacement.verdict == "neither"
+        assert other.replacement.verdict != "neither"
+        assert "of the variance of the model's predictions" in one.text()
+        assert any(caveat.code == "poor-model" for caveat in one.caveats)
+    assert np.abs(one.terms.coefficients).max() < 1.1  # the slope of the outcome is -5
+
+
 def test_a_local_surrogate_has_the_slope_there():
     X = rows(3000, 1)
     ex = explain(lambda T: T[:, 0] ** 2, X, checks=False)
@@ -280,7 +322,7 @@ def test_glass_boxes_go_by_their_names():
     assert alone.overall < 0.6  # the product is no sum
     assert pairs.overall > alone.overall + 0.2
     assert 0 < rules.overall < 1
-    assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="auto"), folds=2).values[0]
+    assert pairs.values[0] == ex.surrogate(AdditiveModel(family="gaussian", pairs="strong"), folds=2).values[0]
     assert pairs.inside.method == "terms"
     assert found.text().startswith("An additive model with pairs")
     with pytest.raises(pellucid.InputError, match=r"kind='gum'.*'gam'"):

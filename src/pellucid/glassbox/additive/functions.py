@@ -60,6 +60,16 @@ class Design:
         """r alone."""
         return np.asarray(kernels.gather_right(self.index, self.share, self.starts, weighted, self.size))
 
+    def hats(self, rows: slice) -> FloatArray:
+        """The rows written out: the share of every entry in each."""
+        index, share = self.index[rows], self.share[rows]
+        found, at = np.zeros((len(index), self.size)), np.arange(len(index))
+        for j, start in enumerate(self.starts[:-1]):
+            known, between = index[:, j] >= 0, share[:, j] > 0.0
+            found[at[known], start + index[known, j]] = 1.0 - share[known, j]
+            found[at[between], start + index[between, j] + 1] = share[between, j]
+        return found
+
     def sums(self, table: FloatArray) -> FloatArray:
         """What the functions add up to in each row."""
         out = np.zeros(len(self.index))

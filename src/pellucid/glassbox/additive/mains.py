@@ -34,6 +34,11 @@ class Target:
         """Of all rows together."""
         return float(self.weights @ self.family.deviance(eta, self.y))
 
+    def spread(self, eta: FloatArray) -> float:
+        """The standard deviation of sums over the weighted rows."""
+        mean = np.average(eta, axis=0, weights=self.weights)
+        return max(float(np.sqrt(np.average(np.square(eta - mean).mean(axis=1), weights=self.weights))), 1e-12)
+
     def dispersion(self, eta: FloatArray, edf: float) -> float:
         """Pearson's estimate of phi: squared working residuals over the degrees of freedom left."""
         weight, residual = self.working(eta, 0)
@@ -69,7 +74,7 @@ def fit_functions(
                 each.smooth()
         eta = sums_of(functions, target.offset)
         moved = np.abs(eta - before).max()
-        if step >= least and moved <= tolerance * max(float(eta.std()), 1e-12):
+        if step >= least and moved <= tolerance * target.spread(eta):
             return step + 1
     return steps
 

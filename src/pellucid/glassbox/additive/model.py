@@ -45,9 +45,11 @@ class AdditiveModel(Editing, SumOfTerms):
         "gaussian", "poisson" (counts), "gamma" (positive amounts), "binomial" or "multinomial" (classes). "auto" takes
         classes where y has labels that are no numbers, or whole numbers with two different values, else "gaussian".
     pairs
-        0: functions of one feature alone. "auto": the pairs of features whose interaction is beyond chance (of those
-        found, at most 5% are false on average), less those that REML makes flat. A number:
-        as many of the strongest. A list of pairs: those.
+        0: functions of one feature alone. "strong": the pairs of features whose interaction is beyond chance (of those
+        found, at most 5% are false on average), less those that REML makes flat. "auto": these, and the other pairs
+        too where there are signs of them together (a chance below 0.3), each shrunken by one variance for all: more
+        accurate, but many pairs, of which single ones are uncertain. A number: as many of the strongest. A list of
+        pairs: those.
     shapes
         What functions have to be: ``{"age": "increasing", "dose": ("increasing", "concave")}``; "decreasing", "convex".
         Held exactly. A feature with a shape is in no pair.

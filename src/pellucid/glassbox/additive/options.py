@@ -81,15 +81,17 @@ def _shapes(given: Any, schema: Schema) -> dict[int, tuple[int, int]]:
 
 def _pairs(
     given: Any, schema: Schema, shapes: dict[int, tuple[int, int]]
-) -> Literal["auto"] | int | tuple[tuple[int, int], ...]:
-    if given == "auto" or is_whole(given):
-        return "auto" if isinstance(given, str) else whole("pairs", given, least=0)
+) -> Literal["auto", "strong"] | int | tuple[tuple[int, int], ...]:
+    if isinstance(given, str) and given in ("auto", "strong"):
+        return "auto" if given == "auto" else "strong"
+    if is_whole(given):
+        return whole("pairs", given, least=0)
     listed = isinstance(given, list | tuple) and all(
         isinstance(pair, list | tuple) and len(pair) == 2 for pair in given
     )
     if not listed:
         raise InputError(
-            f"pairs must be 'auto', a number of pairs or a list such as [('temp', 'season')], got {given!r}."
+            f"pairs must be 'auto', 'strong', a number of pairs or a list such as [('temp', 'season')], got {given!r}."
         )
     found = tuple(dict.fromkeys((min(pair), max(pair)) for pair in (schema.indices(pair) for pair in given)))
     for j in (j for pair in found for j in pair if j in shapes):

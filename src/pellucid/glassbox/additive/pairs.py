@@ -3,12 +3,14 @@
 Pairs that a test finds in what the functions of one feature leave over (`screen`) are fitted after these. First the
 products of pairs of numbers, all at once (`products`); then what products cannot say, a surface for each pair
 (`surfaces`), one after another; in rounds with a step of the functions in between, until the sums stay as they are.
+Last the pairs that the test did not find, if they are beyond chance together (`weak`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -17,13 +19,15 @@ from pellucid.arrays import FloatArray
 from pellucid.glassbox.additive.axes import Axis
 from pellucid.glassbox.additive.functions import Functions
 from pellucid.glassbox.additive.mains import Target, fit_functions, sums_of
-from pellucid.glassbox.additive.products import Products, heights, is_straight
+from pellucid.glassbox.additive.products import Products, columns_of, heights, is_straight
 from pellucid.glassbox.additive.screen import Candidate, Cells, candidates, significant
 from pellucid.glassbox.additive.surfaces import Grid, Placed, Surface
+from pellucid.glassbox.additive.weak import WeakPairs, affordable, chance, columns_along
 
 _PER_FEATURE = 3  # pairs, at most, times the features
 _FLAT = 0.5  # degrees of freedom below which a pair says nothing
 _SMOOTHED = 4  # rounds in which the strengths of functions change; with products alone, none
+_JOINT = 3  # rounds of weak pairs, which are fitted with the functions at once
 _NEAR = 3e-3  # rounds end when sums move by less, as a share of their spread
 
 
@@ -33,11 +37,14 @@ class Settings:
 
     knots: int = 64
     pair_knots: int = 24
-    pairs: Literal["auto"] | int | tuple[tuple[int, int], ...] = 0
+    pairs: Literal["auto", "strong"] | int | tuple[tuple[int, int], ...] = 0
     shapes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     steps: int = 30
     rounds: int = 12
-    false: float = 0.05
+    false: float = 0.05  # of the pairs that are found one by one, those that are none
+    together: float = (
+        0.3  # the chance of the evidence for all others: REML shrinks them, so that false ones cost little
+    )
     tolerance: float = 1e-3
 
 
@@ -52,6 +59,7 @@ class Pairs:
         self.grids: list[Grid] = []
         self.screened: tuple[Candidate, ...] = ()
         self._products: list[Products] = []  # one for each sum, or none
+        self._weak: list[WeakPairs] = []  # those of pairs that matter together
         self._surfaces: dict[tuple[int, int], list[Surface]] = {}  # by the features of their grid
         self._coarse: dict[int, Axis] = {}
         self._placed: dict[int, Placed] = {}
@@ -61,8 +69,14 @@ class Pairs:
         if self.settings.pairs == 0 or len(self.axes) < 2:
             return
         self.grids = [self._grid(j, k) for j, k in self._chosen()]
-        if not self.grids:
-            return
+        if self.grids:
+            self._strong()
+        nothing_left = self.target.family.dispersed and self.functions[0].phi <= 2.0 * self.target.least
+        if self.settings.pairs == "auto" and not nothing_left:
+            self._together()
+
+    def _strong(self) -> None:
+        """Fits the pairs that were chosen one by one."""
         straight = [grid for grid in self.grids if is_straight(grid)]
         if straight:
             self._products = self._started(straight)
@@ -70,24 +84,28 @@ class Pairs:
         for grid in self.grids:
             self._surfaces[grid.features] = [Surface(grid, *self.placed_on(grid)) for _ in self.functions]
         self._rounds()
-        if self.settings.pairs == "auto":
+        if self.settings.pairs in ("auto", "strong"):
             self._leave_out()
 
     def table(self, q: int, k: int) -> FloatArray:
         """The surface of the q-th pair in the k-th sum: its product and what was beyond."""
         grid = self.grids[q]
-        found = self._surfaces[grid.features][k].table.reshape(grid.shape)
-        if self._products and grid.features in self._products[k].pairs:
-            found = found + self._products[k].table(grid.features)
-        return np.asarray(found)
+        found = np.zeros(grid.shape)
+        if grid.features in self._surfaces:
+            found = found + self._surfaces[grid.features][k].table.reshape(grid.shape)
+        for products in (self._products, self._weak):
+            if products and grid.features in products[k].pairs:
+                found = found + products[k].table(grid.features)
+        return found
 
     def edf(self) -> FloatArray:
         """Degrees of freedom ``(pairs, sums)``."""
         found = np.zeros((len(self.grids), len(self.functions)))
         for q, grid in enumerate(self.grids):
             found[q] = [surface.edf for surface in self._surfaces.get(grid.features, ())] or 0.0
-            if self._products and grid.features in self._products[0].pairs:
-                found[q] += [each.edf[each.pairs.index(grid.features)] for each in self._products]
+            for products in (self._products, self._weak):
+                if products and grid.features in products[0].pairs:
+                    found[q] += [each.edf[each.pairs.index(grid.features)] for each in products]
         return found
 
     def placed_on(self, grid: Grid) -> tuple[Placed, Placed]:
@@ -113,9 +131,33 @@ class Pairs:
             return list(wanted)
         found = self.screen()
         self.screened = tuple(found)
-        if wanted == "auto":
+        if wanted in ("auto", "strong"):
             return [each.features for each in significant(found, self.settings.false)[: _PER_FEATURE * len(self.axes)]]
-        return [each.features for each in found[:wanted]]
+        return [each.features for each in found[: int(wanted)]]
+
+    def _together(self) -> None:
+        """Adds the other pairs, if together they are beyond chance."""
+        chosen = {frozenset(grid.features) for grid in self.grids}
+        others = [pair for pair in combinations(self._allowed(), 2) if frozenset(pair) not in chosen]
+        grids = {grid.features: grid for grid in (self._grid(*pair) for pair in others)}
+        used = {j for pair in others for j in pair}
+        nodes = {j: columns_along(self._coarse[j], self._placed[j], self.target.weights) for j in used}
+        entries = self.functions[0].design.size
+        pairs = affordable([pair for pair in grids if columns_of(pair, nodes)], nodes, len(self.codes), entries)
+        if not pairs:
+            return
+        used = {j for pair in pairs for j in pair}
+        along = {j: nodes[j] for j in used}, {j: self._placed[j] for j in used}
+        weak = [WeakPairs(pairs, *along, functions=each) for each in self.functions]
+        eta = sums_of(self.functions, self.target.offset)
+        seen = [each.evidence(*self.target.working(eta, k), self.functions[k].phi) for k, each in enumerate(weak)]
+        if chance(seen) > self.settings.together:
+            return
+        strong, self._weak, self.grids = self.grids, weak, [*self.grids, *(grids[pair] for pair in pairs)]
+        self._rounds(_JOINT)
+        if sum(each.edf.sum() for each in weak) < _FLAT:
+            self._weak, self.grids = [], strong
+            self._rounds()
 
     def screen(self) -> list[Candidate]:
         """All pairs, by what the sums leave over."""
@@ -126,8 +168,10 @@ class Pairs:
         residuals = np.stack([weight * residual for weight, residual in worked], axis=1) / root
         rows = self.target.weights
         cells = [Cells.of(axis, self.codes[:, j], rows) for j, axis in enumerate(self.axes)]
-        allowed = [j for j in range(len(self.axes)) if j not in self.settings.shapes]
-        return candidates(cells, weights, residuals, allowed)
+        return candidates(cells, weights, residuals, self._allowed())
+
+    def _allowed(self) -> list[int]:
+        return [j for j in range(len(self.axes)) if j not in self.settings.shapes]
 
     def _grid(self, j: int, k: int) -> Grid:
         for each in (j, k):
@@ -145,10 +189,10 @@ class Pairs:
         pairs = [grid.features for grid in straight]
         return [Products(pairs, nodes, placed) for _ in self.functions]
 
-    def _rounds(self) -> None:
+    def _rounds(self, most: int | None = None) -> None:
         """Products, surface after surface, then a step of the functions, until nothing moves."""
         before = sums_of(self.functions, self.target.offset)
-        for turn in range(self.settings.rounds):
+        for turn in range(most or self.settings.rounds):
             self._offset()
             for parts in self._parts():
                 self._turn(parts)
@@ -156,7 +200,8 @@ class Pairs:
             smooth = turn < _SMOOTHED and (bool(self._surfaces) or not self._products)
             fit_functions(self.target, self.functions, 2 if smooth and not turn else 1, other=used, smooth=smooth)
             now = sums_of(self.functions, self.target.offset)
-            if turn and np.sqrt(np.square(now - before).mean()) < _NEAR * max(float(now.std()), 1e-12):
+            moved = np.sqrt(np.average(np.square(now - before).mean(axis=1), weights=self.target.weights))
+            if turn and moved < _NEAR * self.target.spread(now):
                 break
             before = now
 
@@ -178,4 +223,4 @@ class Pairs:
         self.target.offset = total
 
     def _parts(self) -> list[Sequence[Products | Surface]]:
-        return [*([self._products] if self._products else []), *self._surfaces.values()]
+        return [*(each for each in (self._products, self._weak) if each), *self._surfaces.values()]

@@ -20,15 +20,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import FloatArray
 from pellucid.glassbox.additive.axes import Axis, quantiles
 from pellucid.glassbox.additive.surfaces import Grid, Placed
 
 _FEWEST = 4  # knots of each number: on fewer, the grid itself is no rougher than a product
 _REACH = 3.0 / 1.349  # interquartile ranges either side of the median: three standard deviations of a normal
 _FIRST = 100.0
-_STEPS = 5
-_LEAST, _MOST = 1e-3, 1e9
+STEPS = 5
+LEAST, MOST = 1e-3, 1e9
 
 
 def is_straight(grid: Grid) -> bool:
@@ -49,7 +49,7 @@ def heights(axis: Axis, placed: Placed, weights: FloatArray) -> FloatArray:
     mean = np.average(u, weights=mass)
     spread = float(np.sqrt(np.average(np.square(u - mean), weights=mass)))
     scaled = (nodes - mean) / (spread if spread > 0 else 1.0)
-    return np.append(scaled, 0.0) if axis.missing else scaled
+    return np.append(scaled, 0.0)[:, None] if axis.missing else scaled[:, None]
 
 
 @dataclass(eq=False)
@@ -62,57 +62,71 @@ class Products:
     lam: float = _FIRST
     block: int = 8192  # rows at a time
     g: FloatArray = field(init=False)
-    edf: FloatArray = field(init=False)
+    edf: FloatArray = field(init=False)  # of each pair
     sums: FloatArray = field(init=False)
     _kept: tuple[FloatArray, FloatArray] | None = None
 
     def __post_init__(self) -> None:
-        self.g, self.edf = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
+        self.counts = np.array([columns_of(pair, self.nodes) for pair in self.pairs], dtype=np.intp)
+        self.g, self.edf = np.zeros(self.counts.sum()), np.zeros(len(self.pairs))
         self.sums = np.zeros(len(next(iter(self.placed.values()))[0]))
 
     def solve(self, weight: FloatArray, residual: FloatArray, phi: float, *, same_weights: bool) -> None:
         """One fit to what the rest leaves over, with REML's steps for the variance."""
         z, total = residual + self.sums, float(weight.sum())
-        right = np.zeros(len(self.pairs))
+        right = np.zeros(len(self.g))
         G, c = self._gathered(weight) if self._kept is None else self._kept
-        for rows, U in self._columns():
+        for rows, U in self.columns():
             right += U.T @ (weight[rows] * z[rows])
         self._kept = (G, c) if same_weights else None
         right = right - c * float(weight @ z) / total
         G = G - np.outer(c, c / total)
-        for _ in range(_STEPS):
+        for _ in range(STEPS):
             V = np.linalg.inv(G + self.lam * np.eye(len(G)))
             self.g = V @ right
-            self.edf = 1.0 - self.lam * np.diag(V)
+            each = 1.0 - self.lam * np.diag(V)
             spent = max(float(self.g @ self.g), 1e-12)
-            self.lam = float(np.clip(phi * max(float(self.edf.sum()), 1e-9) / spent, _LEAST, _MOST))
-        sums = np.concatenate([U @ self.g for _, U in self._columns()])
+            self.lam = float(np.clip(phi * max(float(each.sum()), 1e-9) / spent, LEAST, MOST))
+        self.edf = np.bincount(np.repeat(np.arange(len(self.pairs)), self.counts), each, len(self.pairs)).astype(
+            np.float64
+        )
+        sums = np.concatenate([U @ self.g for _, U in self.columns()])
         self.sums = sums - float(weight @ sums) / total
 
     def table(self, pair: tuple[int, int]) -> FloatArray:
-        """The product of a pair on the grid."""
-        first, second = pair
-        return np.asarray(self.g[self.pairs.index(pair)] * np.outer(self.nodes[first], self.nodes[second]))
+        """The products of a pair on the grid."""
+        first, second = (self.nodes[j] for j in pair)
+        at = self.pairs.index(pair)
+        start = int(self.counts[:at].sum())
+        g = self.g[start : start + self.counts[at]].reshape(first.shape[1], second.shape[1])
+        return np.asarray(first @ g @ second.T)
+
+    def columns(self) -> Iterator[tuple[slice, FloatArray]]:
+        """The columns, block of rows by block: all rows of all pairs at once could be more than fits in memory."""
+        used = sorted({j for pair in self.pairs for j in pair})
+        starts = dict(zip(used, np.cumsum([0, *(self.nodes[j].shape[1] for j in used)]), strict=False))
+        own = {j: starts[j] + np.arange(self.nodes[j].shape[1]) for j in used}
+        first = np.concatenate([np.repeat(own[j], len(own[k])) for j, k in self.pairs])
+        second = np.concatenate([np.tile(own[k], len(own[j])) for j, k in self.pairs])
+        for start in range(0, len(self.sums), self.block):
+            rows = slice(start, start + self.block)
+            u = np.concatenate([self._along(j, rows) for j in used], axis=1)
+            yield rows, u[:, first] * u[:, second]
 
     def _gathered(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-        G, c = np.zeros((len(self.pairs), len(self.pairs))), np.zeros(len(self.pairs))
-        for rows, U in self._columns():
+        G, c = np.zeros((len(self.g), len(self.g))), np.zeros(len(self.g))
+        for rows, U in self.columns():
             weighted = weight[rows, None] * U
             G += U.T @ weighted
             c += weighted.sum(axis=0)
         return G, c
 
-    def _columns(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The columns, block of rows by block: all rows of all pairs at once could be more than fits in memory."""
-        first: IntArray = np.array([j for j, _ in self.pairs])
-        second: IntArray = np.array([k for _, k in self.pairs])
-        used = np.unique(np.concatenate([first, second]))
-        for start in range(0, len(self.sums), self.block):
-            rows = slice(start, start + self.block)
-            u = np.stack([self._along(int(j), rows) for j in used], axis=1)
-            yield rows, u[:, np.searchsorted(used, first)] * u[:, np.searchsorted(used, second)]
-
     def _along(self, j: int, rows: slice) -> FloatArray:
         nodes, (index, share) = self.nodes[j], self.placed[j]
-        at, between = index[rows], share[rows]
+        at, between = index[rows], share[rows, None]
         return np.asarray(nodes[at] + between * (nodes[np.minimum(at + 1, len(nodes) - 1)] - nodes[at]))
+
+
+def columns_of(pair: tuple[int, int], nodes: dict[int, FloatArray]) -> int:
+    """How many columns a pair has."""
+    return nodes[pair[0]].shape[1] * nodes[pair[1]].shape[1]

@@ -120,8 +120,8 @@ def _looks(
 ) -> dict[str, Any]:
     """What the surrogate looks like."""
     if isinstance(fitter, TreeFitter) and isinstance(found.whole, FittedTree):
-        drawn = tree.described(fitter, found.whole, size, held, predictor)
-        other = run.unless_interrupted(lambda: tree.other_splits(fitter, drawn, run), float("nan"))
+        whole_fit, drawn = found.whole, tree.described(fitter, found.whole, size, held, predictor)
+        other = run.unless_interrupted(lambda: tree.other_splits(fitter, whole_fit, drawn, run), float("nan"))
         return {"tree": drawn, "other_splits": other}
     if isinstance(fitter, LinearFitter) and isinstance(found.whole, FittedLines):
         return {"terms": linear.described(fitter, found.whole, size)}

@@ -4,10 +4,10 @@ References. Craven and Shavlik 1996, "Extracting tree-structured representations
 Friedman, Olshen and Stone 1984; Bohanec and Bratko 1994 for the best subtree of every size.
 
 Definition. Let f(x) be the model's predictions for the rows. The tree with k leaves is the subtree with k leaves and
-the least squared error sum w (f - g)^2 of a large tree grown to f, best split first, in leaves of at least five rows; g
-of a leaf is the mean of f there. Several outputs (classes) share one tree: their squared errors are added up.
-Categories are split by their levels, in the order of mean predictions; missing values go to the side where they fit
-better.
+the least squared error sum w (f - g)^2 of a large tree grown to f, best split first, in leaves of at least five rows;
+of several large trees with different first splits the one whose subtree is best (`look_ahead`). g of a leaf is the mean
+of f there. Several outputs (classes) share one tree: their squared errors are added up. Categories are split by their
+levels, in the order of mean predictions; missing values go to the side where they fit better.
 
 When it misleads. (1) On the rows it was fitted to, a large tree looks far better than it is: all R2 are of held-out
 rows. (2) Trees are unstable: other rows of the same kind may give other splits that predict as well. (3) It says what
@@ -30,6 +30,7 @@ from pellucid.explanations.surrogate import SurrogateTree
 from pellucid.methods.surrogate.fitting.columns import Columns
 from pellucid.methods.surrogate.fitting.conditions import path_words, walk
 from pellucid.methods.surrogate.fitting.growing import Grown
+from pellucid.methods.surrogate.fitting.look_ahead import LookAhead
 from pellucid.methods.surrogate.fitting.task import Task
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -40,6 +41,7 @@ SIZES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _BINS = 40
 _RESAMPLED = 20
+_ROOTS = 2  # first splits that are tried when rows are drawn again
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,28 +65,29 @@ class TreeFitter:
         task = self.task
         orders = self.columns.orders(rows, task.scaled, task.weights)
         matrix = self.columns.ordered(orders)
-        grown = Grown.of(matrix[rows], task.scaled[rows], task.weights[rows], least=task.least, most=max(self.sizes))
-        return FittedTree(task, grown, matrix, orders)
+        of_rows = matrix[rows], task.scaled[rows], task.weights[rows]
+        trees = LookAhead.of(*of_rows, least=task.least, most=max(self.sizes))
+        return FittedTree(task, trees, matrix, orders)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTree:
-    """A large tree and the matrix in which it reads rows."""
+    """Large trees and the matrix in which they read rows."""
 
     task: Task
-    grown: Grown
+    trees: LookAhead
     matrix: FloatArray
     orders: dict[int, IntArray]
 
     @property
     def largest(self) -> int:
         """So many leaves of at least five rows there are."""
-        return self.grown.largest
+        return self.trees.largest
 
     def predict(self, rows: IntArray, size: int) -> FloatArray:
         """The mean prediction in the leaf of each row."""
-        leaf = self.grown.reach(self.matrix[rows], self.grown.leaves(size))
-        return np.asarray(self.grown.value[leaf] * self.task.unit)
+        grown = self.trees.best(size)
+        return np.asarray(grown.value[grown.reach(self.matrix[rows], grown.leaves(size))] * self.task.unit)
 
 
 # -- the tree in words and numbers -------------------------------------------------------------------
@@ -94,7 +97,7 @@ def described(
     fitter: TreeFitter, fitted: FittedTree, size: int, held: FloatArray, predictor: Predictor
 ) -> SurrogateTree:
     """The tree of one size: nodes from the root down, left before right; distributions of the model's predictions."""
-    task, grown = fitter.task, fitted.grown
+    task, grown = fitter.task, fitted.trees.best(size)
     ends = grown.leaves(size)
     nodes, sides, paths = walk(fitter.columns, grown, fitted.orders, ends)
     number = {node: place for place, node in enumerate(nodes)}
@@ -154,9 +157,10 @@ def _edges(f: FloatArray, scale: str) -> FloatArray:
 # -- would other rows give the same tree? ------------------------------------------------------------
 
 
-def other_splits(fitter: TreeFitter, tree: SurrogateTree, run: Run) -> float:
+def other_splits(fitter: TreeFitter, fitted: FittedTree, tree: SurrogateTree, run: Run) -> float:
     """Of the first three splits, the share that use another feature when rows are drawn again (bootstrap, 20 times)."""
-    task, columns = fitter.task, fitter.columns
+    task, columns, size = fitter.task, fitter.columns, len(tree.rules)
+    first = fitted.trees.roots(size, _ROOTS)
     wanted = _first(tree.features, tree.left, tree.right)
     orders = columns.orders(np.arange(len(task)), task.scaled, task.weights)
     matrix = columns.ordered(orders)
@@ -165,8 +169,14 @@ def other_splits(fitter: TreeFitter, tree: SurrogateTree, run: Run) -> float:
         draw = run.generator("surrogate.resampled", b).multinomial(len(task), np.full(len(task), 1 / len(task)))
         rows = np.flatnonzero(draw)
         weights = task.weights[rows] * draw[rows]
-        grown = Grown.of(matrix[rows], task.scaled[rows], weights, least=task.least, most=4, depth=2)
-        names = tuple(task.data.schema.names[columns.places[k]] if k >= 0 else "" for k in grown.feature.tolist())
+        of_rows = matrix[rows], task.scaled[rows], weights
+        if len(fitted.trees.trees) == 1:  # no other first split is better
+            grown = Grown.of(*of_rows, least=task.least, most=4, depth=2)
+            features = grown.feature.tolist()
+        else:
+            grown = LookAhead.of(*of_rows, least=task.least, most=size, first=first).best(size)
+            features = np.where(grown.leaves(size), -1, grown.feature).tolist()
+        names = tuple(task.data.schema.names[columns.places[k]] if k >= 0 else "" for k in features)
         found = _first(names, grown.left, grown.right)
         others.append(np.mean([found.get(place) != name for place, name in wanted.items()]))
     return float(np.mean(others))

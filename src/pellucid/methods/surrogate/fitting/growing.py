@@ -63,6 +63,46 @@ class Grown:
             most=most,
         )
 
+    @classmethod
+    def after(
+        cls, matrix: FloatArray, target: FloatArray, weights: FloatArray, k: int, *, least: float, most: int
+    ) -> Grown | None:
+        """The large tree whose first split is the best one of feature ``k``; None where it has none."""
+        stump = cls.of(matrix[:, [k]], target, weights, least=least, most=2, depth=1)
+        if stump.left[0] < 0:
+            return None
+        on_left = stump.reach(matrix[:, [k]], stump.left < 0) == stump.left[0]
+        halves = [
+            cls.of(matrix[rows], target[rows], weights[rows], least=least, most=most) for rows in (on_left, ~on_left)
+        ]
+        starts = 1, 1 + len(halves[0].left)
+
+        def joined(root: Any, name: str) -> Any:
+            return np.concatenate([[root], *(getattr(half, name) for half in halves)])
+
+        def children(name: str, root: int) -> IntArray:
+            moved = [
+                np.where(getattr(half, name) < 0, -1, getattr(half, name) + start)
+                for half, start in zip(halves, starts, strict=True)
+            ]
+            return np.concatenate([[root], *moved]).astype(np.intp)
+
+        return cls(
+            feature=joined(k, "feature").astype(np.intp),
+            threshold=joined(stump.threshold[0], "threshold"),
+            left=children("left", starts[0]),
+            right=children("right", starts[1]),
+            missing_left=joined(stump.missing_left[0], "missing_left").astype(bool),
+            value=joined(stump.value[0], "value"),
+            cost=joined(stump.cost[0], "cost"),
+            most=most,
+        )
+
+    def error(self, size: int) -> float:
+        """The squared error of the best subtree with so many leaves; infinite where there is none."""
+        errors = self._subtrees[0][0]
+        return float(errors[size - 1]) if size <= len(errors) else float("inf")
+
     @cached_property
     def _subtrees(self) -> tuple[list[FloatArray], list[IntArray]]:
         """For each node the least error with 1, 2, ... leaves, and how many of these are on the left."""
