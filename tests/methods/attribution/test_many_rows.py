@@ -109,7 +109,7 @@ def test_what_a_feature_cannot_be_is_said_at_once():
     with pytest.raises(ValueError, match=f"'4' is infinite in row {MANY - 1}"):
         ex.shap(infinite, game="path")
     other = X.assign(k=X["k"].astype(object).where(X.index < MANY - 1, "d"))
-    with pytest.raises(ValueError, match="'d'.*'k'"):
+    with pytest.raises(ValueError, match=r"'d'.*'k'"):
         ex.shap(other, game="path")
 
 
