@@ -74,6 +74,8 @@ def test_a_first_split_that_pays_only_later_is_found():
             assert ends.sum() == size
             assert np.square(f - tree.value[leaf]).sum() == pytest.approx(tree.error(size), abs=1e-6)
     assert trees.roots(4, 2)[0] == one.feature[0]
+    few = LookAhead.of(X[:390], f[:390], w[:390], least=5, most=8)  # too few rows to choose a tree of four leaves by
+    assert few.best(4) is few.trees[0]
     assert Grown.after(np.ones((20, 1)), f[:20], w[:20], 0, least=5, most=4) is None
 
 

@@ -20,13 +20,15 @@ from pellucid.methods.surrogate.fitting.growing import Grown
 FEATURES = 8  # whose best split is tried first
 _SMALL = 16  # leaves of the trees that tell whether a large one is worth it
 _PAYS = 0.05
+_ROWS = 100  # for each leaf, for the error on them to say which tree is better
 
 
 @dataclass(frozen=True, eq=False)
 class LookAhead:
-    """The large trees, CART's first."""
+    """The large trees, CART's first, and of how many rows."""
 
     trees: tuple[Grown, ...]
+    rows: int
 
     @classmethod
     def of(
@@ -43,13 +45,14 @@ class LookAhead:
         greedy = Grown.of(matrix, target, weights, least=least, most=most)
         tried = _most_used(greedy, matrix.shape[1])[:FEATURES] if first is None else np.asarray(first, dtype=np.intp)
         of_rows, found = (matrix, target, weights), [greedy]
-        for k in (int(j) for j in tried if j != greedy.feature[0]):
+        sizes = range(2, min(_SMALL, len(target) // _ROWS) + 1)
+        for k in (int(j) for j in tried if sizes and j != greedy.feature[0]):
             small = Grown.after(*of_rows, k, least=least, most=min(most, _SMALL))
-            if small is None or not any(_pays(small, greedy, size) for size in range(2, small.most + 1)):
+            if small is None or not any(_pays(small, greedy, size) for size in sizes if size <= small.most):
                 continue
             large = small if most <= _SMALL else Grown.after(*of_rows, k, least=least, most=most)
             found += [large] if large is not None else []
-        return cls(tuple(found))
+        return cls(tuple(found), len(target))
 
     @property
     def largest(self) -> int:
@@ -59,6 +62,8 @@ class LookAhead:
     def best(self, size: int) -> Grown:
         """The large tree with the best subtree of so many leaves."""
         greedy, size = self.trees[0], min(size, self.largest)
+        if size * _ROWS > self.rows:
+            return greedy
         found = min(self.trees, key=lambda tree: tree.error(size))
         return found if _pays(found, greedy, size) else greedy
 
