@@ -324,6 +324,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "max_changes": whole(2, none=True),
             "budget": whole(60, none=True),
             "seconds": positive(600.0, none=True),
+            "effort": whole(20, none=True),
             "polish": flag(False),
             "best_effort": flag(),
             "surface": Option(True, [np.True_], ["x1", 3, ("x1",), ("x1", "x9"), object()]),

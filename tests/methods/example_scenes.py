@@ -125,6 +125,34 @@ def influence_of_the_rows_that_were_fitted():
     return Explainer(*fitted(Ridge(1.0))).influence()
 
 
+def new_rows(turned=False, seen=False):
+    """A check of 40 new rows, with their own outcomes or with those of the opposite slopes."""
+    model, X, y = fitted(LinearRegression(), 200)
+    new = np.random.default_rng(5).normal(size=(40, 3))
+    outcomes = 2 * new[:, 0] - new[:, 1] + np.random.default_rng(6).normal(size=40)
+    return Explainer(model, X, y).triage(new=(X[:40], y[:40]) if seen else (new, -outcomes if turned else outcomes))
+
+
+@fires("new-rows-differ")
+def new_rows_of_another_kind():
+    return new_rows(turned=True), (0.2, 1.0)
+
+
+@silent("new-rows-differ")
+def new_rows_of_the_same_kind():
+    return new_rows()
+
+
+@fires("rows-seen")
+def new_rows_that_were_fitted():
+    return new_rows(seen=True), 1.0
+
+
+@silent("rows-seen")
+def new_rows_never_seen():
+    return new_rows()
+
+
 @fires("not-refitted")
 def boosted_trees_that_grow_otherwise():
     return Explainer(*fitted(GradientBoostingRegressor(n_estimators=20, random_state=0))).influence([0, 1]), (0.1, 50.0)

@@ -83,7 +83,7 @@ SIGNATURES = {
     "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
     "check_rule": "rule rows",
     "adversarial": "row target norm n fixed ranges budget seconds sample",
-    "counterfactuals": "row target method n fixed ranges monotone relations feasible max_changes distance costs protected polish best_effort budget seconds refits refit surface options",
+    "counterfactuals": "row target method n fixed ranges monotone relations feasible max_changes distance costs protected polish best_effort budget seconds effort refits refit surface options",
     "clusters": "threshold importance",
     "prototypes": "n criticisms method by features kernel width sample",
     "neighbors": "row n distance",

@@ -102,12 +102,11 @@ def target_of(explainer: Explainer, seen: Look, k: int, middle: FloatArray) -> t
 def _searched(explainer: Explainer, row: int, target: Any, budget: int, *, brief: bool) -> Counterfactuals:
     """The nearest answers, proven where that can be."""
     n = _BRIEF_ANSWERS if brief else _ANSWERS
-    limit = budget if budget >= _FEWEST else None
+    if budget >= _FEWEST:
+        return explainer.counterfactuals(row, target, n=n, effort=_EFFORT, budget=budget)
     try:
-        return explainer.counterfactuals(row, target, n=n, method="exact", effort=_EFFORT, budget=limit)
+        return explainer.counterfactuals(row, target, n=n, method="exact", effort=_EFFORT)
     except PellucidError:
-        if limit is not None:
-            return explainer.counterfactuals(row, target, n=n, budget=limit)
         raise PellucidError(
             "the model is too slow to be searched here; explainer.counterfactuals searches for single rows."
         ) from None

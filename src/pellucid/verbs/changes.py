@@ -49,6 +49,7 @@ class ChangeVerbs(Bound):
         best_effort: bool = False,
         budget: int | None = None,
         seconds: float | None = None,
+        effort: int | None = None,
         refits: int = 0,
         refit: Any = None,
         surface: Any = None,
@@ -72,15 +73,16 @@ class ChangeVerbs(Bound):
         the norms "l1", "l2" and "linf" of `adversarial`, or a function of rows; ``costs={"amount": 0.01}`` puts a
         price on a unit of a feature (of a category, on a change, or on each level).
 
-        ``method``: "auto" ("exact" where the model can be read, else "moc"); "exact" (``effort``: a limit in units of
-        some tenths of a second, counted, so that a busy machine gives the same answer); "moc" (trade-offs between
-        distance, changes and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``,
+        ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance,
+        changes and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``,
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
         ``budget`` is the most model rows that the search evaluates, ``seconds`` the longest that it takes (an exact
-        one 60 unless told); then the best so far is given. ``surface=True``, or the names of two features, evaluates
-        some 700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
+        one 60 unless told); then the best so far is given. ``effort`` limits an exact one by its work, in units of some
+        tenths of a second that are counted, so that a busy machine gives the same answer. ``surface=True``, or the
+        names of two features, evaluates some 700 more: the prediction over the two that change most, for
+        ``plot(kind="surface")``.
 
         ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where
         it cannot be cloned; needs y): ``scores["refits"]`` is the share of them under which an answer still holds.
@@ -117,6 +119,7 @@ class ChangeVerbs(Bound):
             best_effort=best_effort,
             budget=budget,
             seconds=seconds,
+            effort=effort,
             refits=refits,
             refit=refit,
             surface=surface,

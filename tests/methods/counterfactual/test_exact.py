@@ -190,4 +190,4 @@ def test_effort_is_counted_so_that_a_slow_clock_changes_nothing(monkeypatch):
     assert once.notes == again.notes
     np.testing.assert_array_equal(once.rows, again.rows)
     with pytest.raises(InputError, match="effort"):
-        exact(problem_of(ex, 0, ">= 1"), 1, effort=0)
+        ex.counterfactuals(0, ">= 1", effort=0)

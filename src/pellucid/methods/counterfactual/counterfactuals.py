@@ -83,6 +83,7 @@ def counterfactuals(
     best_effort: bool = False,
     budget: int | None = None,
     seconds: float | None = None,
+    effort: int | None = None,
     refits: int = 0,
     refit: Any = None,
     surface: Any = None,
@@ -92,7 +93,8 @@ def counterfactuals(
 ) -> Counterfactuals:
     """What would have to be different for the model to predict the target; ``otherwise`` searches what is not read."""
     n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
-    budget, seconds = optional(whole, "budget", budget), optional(positive, "seconds", seconds)
+    budget, effort = optional(whole, "budget", budget), optional(whole, "effort", effort)
+    seconds = optional(positive, "seconds", seconds)
     refits = whole("refits", refits, least=0)
     if refit is not None and not refits:
         raise InputError("refit= fits the model again, which refits= asks for: give refits=10 with it.")
@@ -120,7 +122,7 @@ def counterfactuals(
     if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:
         found = Found(problem.x[None], proven=True, lower=0.0)
     else:
-        found = search(problem, chosen, n, options, polish=polish, seconds=seconds)
+        found = search(problem, chosen, n, options, polish=polish, seconds=seconds, effort=effort)
     rows, table = emitted(problem, found, n)
     why = [] if len(rows) else _in_the_way(request, problem, chosen, budget, seconds)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
@@ -137,6 +139,7 @@ def counterfactuals(
         "best_effort": best_effort,
         "budget": budget,
         "seconds": seconds,
+        "effort": effort,
         "refits": refits,
         **({} if pair is None else {"surface": [data.schema.names[j] for j in pair] or True}),
         **options,

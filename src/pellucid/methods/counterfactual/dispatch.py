@@ -59,7 +59,7 @@ METHODS = ("auto", *SEARCHES)
 # Model rows where the caller sets no budget; with the 50 around each of five answers moc's are 1,200 in all.
 BUDGETS = {"moc": 950, "diverse": 950, "neighbours": 1_200, "random": 2_000, "spheres": 3_000, "prototype": 2_000}
 BUDGETS |= {"adversarial": 2_000, "wachter": 10_000, "exhaustive": 200_000}
-_EVERYWHERE = ("problem", "n", "polish", "seconds")  # are no options of a search
+_EVERYWHERE = ("problem", "n", "polish", "seconds", "effort")  # are no options of a search
 _PER_OBSTACLE, _MOST_OBSTACLES = 300, 8
 
 
@@ -85,8 +85,7 @@ def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise:
     """The search that answers: "auto" is exact where the model can be read; with an option of another search, that."""
     if method != "auto":
         return str(method)
-    fits = set(options) <= set(inspect.signature(exact).parameters)
-    return "exact" if fits and why_not(problem) is None else otherwise
+    return "exact" if not options and why_not(problem) is None else otherwise
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
@@ -99,12 +98,19 @@ def check_options(method: str, options: Mapping[str, Any]) -> None:
 
 
 def search(
-    problem: Problem, method: str, n: int, options: Mapping[str, Any], *, polish: bool, seconds: float | None = None
+    problem: Problem,
+    method: str,
+    n: int,
+    options: Mapping[str, Any],
+    *,
+    polish: bool,
+    seconds: float | None = None,
+    effort: int | None = None,
 ) -> Found:
     """What the search finds; where the budget, the time or the user ends it, the best so far."""
     found: Found | None = None
     known = inspect.signature(SEARCHES[method]).parameters
-    taken: dict[str, Any] = {"n": n} if "n" in known else {}
+    taken: dict[str, Any] = {name: value for name, value in (("n", n), ("effort", effort)) if name in known}
     if "seconds" in known:
         taken |= {} if seconds is None else {"seconds": seconds}
     else:

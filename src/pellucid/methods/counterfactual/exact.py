@@ -35,7 +35,6 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.checks import optional, whole
 from pellucid.errors import InputError
 from pellucid.methods.counterfactual.search import local
 from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells
@@ -71,7 +70,6 @@ def exact(
 
     That comes with a bound on how near a better one could be.
     """
-    effort = optional(whole, "effort", effort)
     question = _question(problem)
     if isinstance(question, str):
         raise InputError(f"method='exact' needs a model that can be read: {question}; use method='moc'.")

@@ -132,7 +132,7 @@ class _Local(Known):
     def expect(self, rounds: int) -> None:
         """Rows that are expected to save most, as long as that is worth a row."""
         kernel, chosen_at = None, 0
-        for _ in range(rounds):
+        for _ in range(rounds if self.problem.free.any() else 0):
             known = self.problem.asked.rows
             if known > _WORN * chosen_at:
                 kernel, chosen_at = None, known
