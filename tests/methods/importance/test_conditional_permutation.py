@@ -39,8 +39,8 @@ def conditional(model, X, y=None, *, explainer=None, **options):
 
 def test_a_linear_model_of_normal_features_has_a_closed_form():
     # With x' drawn given the others and independent of x, E (b (x - x'))^2 = 2 b^2 Var(x_j | x_-j).
-    found = conditional(linear, *normal(2000), repeats=10)
-    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.08)
+    found = conditional(linear, *normal(1000), repeats=10)
+    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.12)
     assert (np.abs(found.values - CLOSED_FORM) < 5 * found.se).all()
     assert found.settings["conditional"] == "copula"
 
@@ -68,13 +68,13 @@ def test_few_rows_of_many_columns_are_not_drawn_as_they_are():
 
 
 def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
-    X, y = normal(300)
+    X, y = normal(150)
     X = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])
     y = linear(X)
     marginal = Explainer(linear, X, y).importance(loss="mse").values
     assert (marginal[:2] > 1.5).all()
     assert (conditional(linear, X, y).values[:2] < 0.001 * marginal[:2]).all()
-    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.where(np.arange(300) % 2, "u", "v"))
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.where(np.arange(150) % 2, "u", "v"))
     assert (conditional(linear, table, y).values[:2] < 0.1 * marginal[:2]).all()
 
 
@@ -199,9 +199,9 @@ def test_ratio_losses_and_no_outcome():
 
 
 def test_rows_without_weight_say_nothing():
-    X, y = normal(600)
+    X, y = normal(300)
     odd = np.column_stack([np.full(200, 50.0), np.full(200, -50.0), np.arange(200.0)])
-    weights = np.r_[np.ones(600), np.zeros(200)]
+    weights = np.r_[np.ones(300), np.zeros(200)]
     found = conditional(
         linear, np.vstack([X, odd]), np.r_[y, np.zeros(200)], explainer={"sample_weight": weights}, repeats=10
     )
