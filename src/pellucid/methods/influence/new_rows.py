@@ -33,9 +33,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import fraction, whole
 from pellucid.data import Data
 from pellucid.diagnostics.new_rows import new_row_caveats
-from pellucid.errors import InputError
 from pellucid.explanations import Header, Triage
-from pellucid.losses import find_loss
 from pellucid.methods.importance.folds import with_refits
 from pellucid.methods.influence.dispatch import closed
 from pellucid.methods.influence.estimation.left_out import LeftOut, Request, spread_apart
@@ -46,6 +44,7 @@ from pellucid.methods.influence.estimation.suspects import (
     belief_in,
     changed_outcomes,
     dealt,
+    loss_of_rows,
     outcome_names,
     own_loss,
     share_found,
@@ -84,12 +83,7 @@ def new_rows(
 ) -> Triage:
     """New rows to check, the most suspicious first."""
     folds, share = whole("folds", folds, least=2), fraction("changed", changed)
-    refits = refitter(predictor, data, refit, seed=run.seed)
-    if len(data) < 10 * folds:
-        raise InputError(f"triage with folds={folds} needs at least {10 * folds} rows, but X has {len(data)}.")
-    loss = find_loss(None, predictor.task, predictor.raw_scale)
-    if loss.rows is None:
-        raise InputError("triage needs a loss that is a mean over rows, which scores do not have; give probabilities.")
+    refits, loss = refitter(predictor, data, refit, seed=run.seed), loss_of_rows(predictor, data, folds)
     y, y_new = outcome_for(predictor, data), outcome_for(predictor, new)
     full, given = run.predict(predictor, new, full=True), run.predict(predictor, data, full=True)
     held, fitted = _held_out(predictor, data, refits, folds, run)

@@ -33,9 +33,8 @@ from pellucid.checks import fraction, whole
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.influence import other_rows
-from pellucid.errors import InputError
 from pellucid.explanations import Header, Triage
-from pellucid.losses import Loss, find_loss
+from pellucid.losses import Loss
 from pellucid.methods.importance.folds import with_refits
 from pellucid.methods.influence.dispatch import closed
 from pellucid.methods.influence.estimation.left_out import Request, spread_apart
@@ -46,6 +45,7 @@ from pellucid.methods.influence.estimation.suspects import (
     belief_in,
     changed_outcomes,
     dealt,
+    loss_of_rows,
     outcome_names,
     own_loss,
     share_found,
@@ -64,12 +64,7 @@ def triage(
 ) -> Triage:
     """Rows to check, the most suspicious first."""
     folds, share = whole("folds", folds, least=2), fraction("changed", changed)
-    refits = refitter(predictor, data, refit, seed=run.seed)
-    if len(data) < 10 * folds:
-        raise InputError(f"triage with folds={folds} needs at least {10 * folds} rows, but X has {len(data)}.")
-    loss = find_loss(None, predictor.task, predictor.raw_scale)
-    if loss.rows is None:
-        raise InputError("triage needs a loss that is a mean over rows, which scores do not have; give probabilities.")
+    refits, loss = refitter(predictor, data, refit, seed=run.seed), loss_of_rows(predictor, data, folds)
     work = _Work(predictor, data, refits, [dealt(predictor, data, folds, k, run) for k in range(_DEALINGS)], loss, run)
     given = run.predict(predictor, data, full=True)
     suspicion, expected, fitted = work.suspicion(None)

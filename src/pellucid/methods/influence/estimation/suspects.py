@@ -7,7 +7,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
-from pellucid.losses import Loss
+from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.runner import Run
@@ -15,6 +15,16 @@ from pellucid.words import number
 
 FIRST = 0.1  # of a list
 POINTS = 101  # of its curve
+
+
+def loss_of_rows(predictor: Predictor, data: Data, folds: int) -> Loss:
+    """The loss that rows are listed by; refused where a row has none, or where folds would have too few rows."""
+    if len(data) < 10 * folds:
+        raise InputError(f"triage with folds={folds} needs at least {10 * folds} rows, but X has {len(data)}.")
+    loss = find_loss(None, predictor.task, predictor.raw_scale)
+    if loss.rows is None:
+        raise InputError("triage needs a loss that is a mean over rows, which scores do not have; give probabilities.")
+    return loss
 
 
 def own_loss(loss: Loss, y: FloatArray, full: FloatArray) -> FloatArray:
