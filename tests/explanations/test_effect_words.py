@@ -174,6 +174,8 @@ def test_interpolating_at_rows_is_the_value_at_each_row():
     np.testing.assert_array_equal(at_rows(effect), each)
     with pytest.raises(pellucid.InputError, match="temp = 11"):
         effect.value(11, 20)
+    with pytest.raises(pellucid.InputError, match="temp = 'warm'"):
+        effect.value("warm", 20)
     dates = of(lambda X: X["temp"] * (X["season"] == "fall")).pdp(
         ("season", "temp"), at=[["fall", "spring"], [2.0, 4.0]]
     )

@@ -194,6 +194,7 @@ def test_functions_of_several_outputs_and_names_of_classes():
         (lambda: TextExplainer(mixed, link="log"), "link='log'"),
         (lambda: TextExplainer(mixed, link="logit").shap("aaa aaa"), "needs probabilities"),
         (lambda: TextExplainer(mixed, class_names=["x"]), "at least two classes"),
+        (lambda: TextExplainer(mixed, class_names=3), "class_names=3"),
         (lambda: TextExplainer(mixed, class_names=["x", "y", "z"]).shap("a"), "3 classes, but the model returns 1"),
         (lambda: TextExplainer(mixed, output="spam").shap("a"), "output='spam'"),
         (lambda: TextExplainer("gpt"), "the model is a text"),

@@ -10,7 +10,7 @@ from pellucid.diagnostics.influence import other_rows
 from pellucid.explanations import Caveat, RobustFit
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.words import number
+from pellucid.words import quantity
 
 _ANY = 0.5  # of the change, by as many random rows
 
@@ -27,11 +27,12 @@ def _any_row(found: RobustFit) -> Iterator[Caveat]:
     moved, random = float(found.values[0]), float(found.values[-1])
     if random > _ANY * moved:
         ratio = random / max(moved, 1e-300)
+        said = [quantity(change, found.scale, change=True, sign=False) for change in (random, moved)]
         yield Caveat(
             code="any-row",
             message=(
-                f"Without as many random rows predictions change by {number(random)} on average, without these by"
-                f" {number(moved)}: these rows are not to blame."
+                f"Without as many random rows predictions change by {said[0]} on average, without these by"
+                f" {said[1]}: these rows are not to blame."
             ),
             value=ratio,
             threshold=_ANY,

@@ -42,7 +42,10 @@ def _neighbours(
     if nominal:
         return _levels(grid, points, name, beyond)
     dates = grid.dtype.kind == "M"
-    at = np.asarray(points, dtype="datetime64[us]" if dates else None).astype(np.float64)
+    try:
+        at = np.asarray(points, dtype="datetime64[us]" if dates else None).astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {points[0]!r} is no {'date' if dates else 'number'}; give one.") from None
     axis = (grid.astype("datetime64[us]") if dates else grid).astype(np.float64)
     outside = ~((axis.min() <= at) & (at <= axis.max()))
     if outside.any() and not beyond:

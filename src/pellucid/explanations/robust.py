@@ -10,7 +10,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import RobustFitOptions
 from pellucid.explanations.store import stored
-from pellucid.words import counted, listed, number, percent
+from pellucid.words import counted, listed, number, percent, quantity
 
 _HALF = 0.5
 _SURE = 2.0  # standard errors
@@ -61,26 +61,30 @@ class RobustFit(Explanation, options=RobustFitOptions):
         which = most.get(str(self.settings["by"]), f"row{'' if one else 's'} of the largest held-out loss")
         count = "" if one else f"{len(self.rows):,} "
         lines = [
-            f"Without the {count}{which} ({named}) predictions change by {number(float(self.values[0]))} on average;"
-            f" without {'a random row' if one else 'as many random rows'} by {number(float(self.values[-1]))}.",
+            f"Without the {count}{which} ({named}) predictions change by {self._moved(self.values[0])} on average;"
+            f" without {'a random row' if one else 'as many random rows'} by {self._moved(self.values[-1])}.",
             self._spread(0),
         ]
         if len(self.weights):
             less = int((self.weights < _HALF).sum())
             lines.append(
                 f"With outliers weighed down ({counted(less, 'row')} count{'s' if less == 1 else ''} less than half)"
-                f" predictions change by {number(float(self.values[1]))}."
+                f" predictions change by {self._moved(self.values[1])}."
             )
         lines += [self._held_out(k) for k in range(len(self.better))]
         lines.append("Look at the rows before choosing a fit: rows that are rare and right should keep their say.")
         return lines
+
+    def _moved(self, change: float) -> str:
+        """By how much predictions change: of probabilities in points."""
+        return quantity(float(change), self.scale, change=True, sign=False)
 
     def _spread(self, k: int) -> str:
         size = float(self.settings["spread"])
         share = (
             f"is {percent(float(self.values[k]) / size)} of the standard deviation of predictions" if size > 0 else ""
         )
-        row, most = self.row_labels.name(int(self.largest_at[k])), number(float(self.largest[k]))
+        row, most = self.row_labels.name(int(self.largest_at[k])), self._moved(self.largest[k])
         return f"That {share}; row {row} changes most, by {most}." if share else f"Row {row} changes most, by {most}."
 
     def _held_out(self, k: int) -> str:

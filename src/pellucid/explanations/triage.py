@@ -11,7 +11,7 @@ from pellucid.checks import whole
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import TriageOptions
 from pellucid.explanations.store import stored
-from pellucid.words import number, percent
+from pellucid.words import number, percent, quantity
 
 
 @stored
@@ -117,7 +117,7 @@ class Triage(Explanation, options=TriageOptions):
             which = (
                 f"New row {self.row_labels.name(k)} would change the model most{of}: with" if len(self) > 1 else "With"
             )
-            by = number(float(self.influence[k]))
+            by = quantity(float(self.influence[k]), self.scale, change=True, sign=False)
             lines.append(f"{which} it among the training rows predictions change by {by} on average{most}.")
         return lines
 

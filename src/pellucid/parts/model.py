@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -218,8 +218,8 @@ class Models:
 
 def _named(adapter: Adapter, class_names: Sequence[Any]) -> Adapter:
     """The adapter with the caller's names of the classes, in the order of its columns."""
-    names = tuple(class_names)
-    if isinstance(class_names, str) or len(names) < 2 or len({str(name) for name in names}) < len(names):
+    names = tuple(class_names) if isinstance(class_names, Iterable) and not isinstance(class_names, str) else ()
+    if len(names) < 2 or len({str(name) for name in names}) < len(names):
         raise InputError(f"class_names={class_names!r}: give the names of at least two classes, all different.")
     if adapter.classes is not None and len(adapter.classes) != len(names):
         raise InputError(
