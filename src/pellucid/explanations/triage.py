@@ -117,7 +117,7 @@ class Triage(Explanation, options=TriageOptions):
             which = (
                 f"New row {self.row_labels.name(k)} would change the model most{of}: with" if len(self) > 1 else "With"
             )
-            by = quantity(float(self.influence[k]), self.scale, change=True, sign=False)
+            by = quantity(float(self.influence[k]), str(self.settings["predictions"]), change=True, sign=False)
             lines.append(f"{which} it among the training rows predictions change by {by} on average{most}.")
         return lines
 

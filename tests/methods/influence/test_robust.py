@@ -114,6 +114,8 @@ def test_sentences_table_and_chart(golden):
     golden("influence", "robust fits", masked(found.text()))
     one = robust(KNeighborsRegressor(3), X, y, 1, folds=2)
     golden("influence", "robust fits without one row", masked(one.text()))
+    classes = robust(LogisticRegression(), X, (y > np.median(y)).astype(int), 2)
+    golden("influence", "robust fits of classes", masked(classes.text()))
     assert list(found.frame().columns) == ["fit", "change", "largest", "loss", "better", "error"]
     assert found.plot().spec
     assert robust(LinearRegression(), X, y, 2).text() == found.text()

@@ -119,6 +119,7 @@ def new_rows(
                 "apart": spread_apart(given, fitted),
                 "how": moves.how,
                 "gap": moves.gap,
+                "predictions": predictor.scale,  # which influence is a change of
                 "seen": _seen(data, new),
             },
             scale="loss",
